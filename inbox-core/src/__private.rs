@@ -1,0 +1,24 @@
+//! What the macros' output names. Not for use by hand: it changes without notice.
+
+pub use inventory;
+
+pub use std::borrow::Cow;
+pub use std::format;
+pub use std::string::String;
+pub use std::sync::Arc;
+pub use std::time::Duration;
+
+pub use crate::Location;
+pub use crate::contract::command::{Command, batch, command};
+pub use crate::contract::key::key_part;
+pub use crate::contract::upgrade::{Upgrade, upgrade};
+pub use crate::contract::{Contract, ContractDescriptor, DecodeError, KeyTemplates, Lineage};
+pub use crate::dispatch::Request;
+pub use crate::extract::{Extract, Loan, Setup, State};
+pub use crate::handler::function::handler_fn;
+pub use crate::handler::{
+    Batch, Handler, HandlerDescriptor, HandlerError, HandlerOptions, HandlerReturn,
+};
+pub use crate::message::Payload;
+pub use crate::policy::limits::at_least_one;
+pub use crate::policy::{Backoff, Batching, Concurrency, Delays, Jitter, Rate, RetryPolicy};

@@ -1,0 +1,22 @@
+use crate::message::Envelope;
+
+/// One message for one handler: what is leased, dispatched and settled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// The message, as it was accepted.
+    pub message: Envelope,
+    /// The key the delivery was stored under: the handler's own, or one it carries as legacy.
+    pub handler_key: String,
+    /// Which attempt this is, from 1. An attempt is one lease.
+    pub attempt: u32,
+    /// How often the delivery came back after waiting.
+    pub delayed_retries: u32,
+}
+
+impl Delivery {
+    /// The first attempt to hand `message` to the handler `handler_key`.
+    #[must_use]
+    pub fn first(message: Envelope, handler_key: impl Into<String>) -> Self {
+        Self { message, handler_key: handler_key.into(), attempt: 1, delayed_retries: 0 }
+    }
+}

@@ -1,0 +1,87 @@
+use tokio_util::sync::CancellationToken;
+
+use super::{Extract, Missing, Rejection, Setup};
+use crate::dispatch::{Delivery, Request};
+use crate::message::{Headers, MessageId};
+
+/// Facts about the message at hand and about this attempt to handle it.
+#[derive(Debug, Clone)]
+pub struct Context(Request);
+
+impl Context {
+    fn delivery(&self) -> &Delivery {
+        self.0.delivery()
+    }
+
+    /// The message's id.
+    #[must_use]
+    pub fn message_id(&self) -> MessageId {
+        self.delivery().message.id
+    }
+
+    /// The key this delivery was stored under: the handler's own, or one it carries as legacy.
+    #[must_use]
+    pub fn handler_key(&self) -> &str {
+        &self.delivery().handler_key
+    }
+
+    /// Which attempt this is, from 1.
+    #[must_use]
+    pub fn attempt(&self) -> u32 {
+        self.delivery().attempt
+    }
+
+    /// How often this attempt has been repeated at once; 0 the first time.
+    #[must_use]
+    pub fn immediate_retries(&self) -> u32 {
+        self.0.immediate_retry()
+    }
+
+    /// How often the delivery came back after waiting; 0 the first time.
+    #[must_use]
+    pub fn delayed_retries(&self) -> u32 {
+        self.delivery().delayed_retries
+    }
+
+    /// The conversation the message belongs to.
+    #[must_use]
+    pub fn correlation_id(&self) -> Option<&str> {
+        self.delivery().message.correlation_id.as_deref()
+    }
+
+    /// The message that caused this one.
+    #[must_use]
+    pub fn causation_id(&self) -> Option<&str> {
+        self.delivery().message.causation_id.as_deref()
+    }
+
+    /// Whose message this is; empty where an application has no tenants.
+    #[must_use]
+    pub fn tenant(&self) -> &str {
+        &self.delivery().message.tenant
+    }
+
+    /// What travels with the message beside its payload.
+    #[must_use]
+    pub fn headers(&self) -> &Headers {
+        &self.delivery().message.headers
+    }
+
+    /// Cancelled when the handler should stop: shutdown, a lost lease, or an operator.
+    #[must_use]
+    pub fn cancellation(&self) -> &CancellationToken {
+        self.0.cancellation()
+    }
+}
+
+impl Extract for Context {
+    type Prepared = ();
+
+    fn prepare(_: &Setup<'_>) -> Result<(), Missing> {
+        Ok(())
+    }
+
+    fn extract((): &(), request: &Request) -> Result<Self, Rejection> {
+        Ok(Self(request.clone()))
+    }
+}

@@ -1,0 +1,60 @@
+use std::any::type_name;
+use std::ops::{Deref, DerefMut};
+
+use super::Rejection;
+use crate::dispatch::Request;
+
+/// A value that a layer lends and a handler takes as `&mut T`, such as a transaction.
+///
+/// The layer calls [`Request::lend`] before the handler and [`Request::reclaim`] after it, and
+/// the builder is told with `.lends::<T>()`, so that a handler no layer serves fails at start-up.
+#[diagnostic::on_unimplemented(
+    message = "no layer can lend a `{Self}` to a handler",
+    label = "not lent by any layer",
+    note = "only what a layer lends is taken as `&mut`: write `State<{Self}>` for a value of the \
+            builder's `.state(value)`",
+    note = "if a layer of yours lends it, write `impl inbox::Lend for {Self} {{}}`"
+)]
+pub trait Lend: Send + 'static {}
+
+/// What stands behind an argument `&mut T` while the handler runs.
+///
+/// It is given back when the handler has returned. Dropped before that, with the handler's
+/// future, it drops the value: a transaction cut off in the middle must not go on.
+#[derive(Debug)]
+pub struct Loan<T> {
+    value: T,
+    request: Request,
+}
+
+impl<T: Send + 'static> Loan<T> {
+    /// Takes what a layer lent to `request`.
+    ///
+    /// # Errors
+    /// When nothing was lent, or it is out already.
+    pub fn take(request: &Request) -> Result<Self, Rejection> {
+        match request.reclaim::<T>() {
+            Some(value) => Ok(Self { value, request: request.clone() }),
+            None => Err(format!("no layer lent a `{}` to this run", type_name::<T>()).into()),
+        }
+    }
+
+    /// Returns the value to the layer that lent it.
+    pub fn give_back(self) {
+        self.request.lend(self.value);
+    }
+}
+
+impl<T> Deref for Loan<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Loan<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}

@@ -1,0 +1,93 @@
+//! What a handler may ask for besides the command.
+
+mod context;
+mod headers;
+mod loan;
+mod setup;
+mod state;
+
+use crate::dispatch::Request;
+use crate::handler::BoxError;
+
+pub use context::Context;
+pub use loan::{Lend, Loan};
+pub use setup::{Missing, Setup};
+pub use state::State;
+
+/// An argument of a handler, after the command.
+///
+/// What can be found at start-up is found there: [`prepare`](Self::prepare) runs once for every
+/// handler that takes the argument, [`extract`](Self::extract) once for every run.
+///
+/// ```
+/// use inbox_core::dispatch::Request;
+/// use inbox_core::extract::{Extract, Missing, Rejection, Setup};
+///
+/// struct TraceId(String);
+///
+/// impl Extract for TraceId {
+///     type Prepared = ();
+///
+///     fn prepare(_: &Setup<'_>) -> Result<(), Missing> {
+///         Ok(())
+///     }
+///
+///     fn extract(_: &(), request: &Request) -> Result<Self, Rejection> {
+///         let headers = &request.delivery().message.headers;
+///         let trace = headers.get("trace-id").ok_or("the header `trace-id` is missing")?;
+///         Ok(TraceId(trace.to_owned()))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not something a handler can be given",
+    label = "not an extractor",
+    note = "after the command a handler takes extractors: `State<T>`, `Context`, `Headers`",
+    note = "for a value that the builder got with `.state(value)`, write `State<{Self}>`"
+)]
+pub trait Extract: Sized + Send {
+    /// What is found once, at start-up.
+    type Prepared: Send + Sync + 'static;
+
+    /// Finds what every run will need.
+    ///
+    /// # Errors
+    /// When it was never provided. The registry then reports it, together with everything else.
+    fn prepare(setup: &Setup<'_>) -> Result<Self::Prepared, Missing>;
+
+    /// Makes the argument for one run, from what the request holds. What must be waited for belongs
+    /// in a layer, which can [lend](Lend) it.
+    ///
+    /// # Errors
+    /// When this request cannot give it; the handler then does not run.
+    fn extract(prepared: &Self::Prepared, request: &Request) -> Result<Self, Rejection>;
+}
+
+/// An extractor that makes sense for a whole batch, because it reads no single message.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` belongs to one message, and a batch has many",
+    label = "not for a handler with `batch`",
+    note = "`Batch::iter` gives each command with its message id; `State<T>` works in a batch too",
+    note = "if your own extractor reads no single message, write `impl ExtractBatch for {Self} {{}}`"
+)]
+pub trait ExtractBatch: Extract {}
+
+/// An argument could not be extracted for this run.
+///
+/// Made of any error with `?`; for that it is no error itself.
+#[derive(Debug)]
+pub struct Rejection(BoxError);
+
+impl Rejection {
+    /// The error behind it.
+    #[must_use]
+    pub fn into_error(self) -> BoxError {
+        self.0
+    }
+}
+
+impl<E: Into<BoxError>> From<E> for Rejection {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}

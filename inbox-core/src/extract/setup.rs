@@ -1,0 +1,67 @@
+use std::any::{TypeId, type_name};
+
+use super::{Extract, ExtractBatch, Lend};
+use crate::registry::Provided;
+
+/// What is at hand when handlers are bound, and what turned out to be missing.
+#[derive(Debug)]
+pub struct Setup<'a> {
+    provided: &'a Provided,
+    missing: Vec<Missing>,
+}
+
+/// Something a handler asks for that no one provided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Missing {
+    /// A value for `State<T>`.
+    State {
+        /// The type `T`.
+        type_name: &'static str,
+    },
+    /// A layer that lends the value taken as `&mut T`.
+    Lender {
+        /// The type `T`.
+        type_name: &'static str,
+    },
+    /// What a user's own extractor needs, in its own words.
+    Other(String),
+}
+
+impl<'a> Setup<'a> {
+    pub(crate) fn new(provided: &'a Provided) -> Self {
+        Self { provided, missing: Vec::new() }
+    }
+
+    /// The value given to the builder with `.state(value)`.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.provided.state()
+    }
+
+    /// Prepares one argument, or notes what it lacks.
+    #[doc(hidden)]
+    pub fn prepare<A: Extract>(&mut self) -> Option<A::Prepared> {
+        A::prepare(self).map_err(|missing| self.missing.push(missing)).ok()
+    }
+
+    /// Prepares one argument of a handler that takes a batch.
+    #[doc(hidden)]
+    pub fn prepare_for_batch<A: ExtractBatch>(&mut self) -> Option<A::Prepared> {
+        self.prepare::<A>()
+    }
+
+    /// Makes sure that an argument `&mut T` will be lent.
+    #[doc(hidden)]
+    pub fn expect_loan<T: Lend>(&mut self) -> Option<()> {
+        if !self.provided.lends(TypeId::of::<T>()) {
+            self.missing.push(Missing::Lender { type_name: type_name::<T>() });
+            return None;
+        }
+        Some(())
+    }
+
+    pub(crate) fn into_missing(self) -> Vec<Missing> {
+        self.missing
+    }
+}

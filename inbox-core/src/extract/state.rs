@@ -1,0 +1,40 @@
+use std::any::type_name;
+use std::ops::{Deref, DerefMut};
+
+use super::{Extract, ExtractBatch, Missing, Rejection, Setup};
+use crate::dispatch::Request;
+
+/// A value given to the builder with `.state(value)`, cloned for every run.
+///
+/// Wrap what is costly to clone in an `Arc`. A handler that asks for a state no one provided fails
+/// at start-up, not at its first message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct State<T>(pub T);
+
+impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
+    type Prepared = T;
+
+    fn prepare(setup: &Setup<'_>) -> Result<T, Missing> {
+        setup.state::<T>().cloned().ok_or(Missing::State { type_name: type_name::<T>() })
+    }
+
+    fn extract(prepared: &T, _: &Request) -> Result<Self, Rejection> {
+        Ok(Self(prepared.clone()))
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> ExtractBatch for State<T> {}
+
+impl<T> Deref for State<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for State<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}

@@ -1,0 +1,106 @@
+use std::fmt;
+
+use super::HandlerFailure;
+use crate::contract::DecodeError;
+use crate::extract::Rejection;
+
+/// Any error, as every library can produce it.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a run did not complete.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandlerError {
+    /// The handler returned an error.
+    #[error("the handler failed")]
+    Failed(#[source] Failure),
+    /// The stored payload cannot be read, so the handler never ran; trying again is no use.
+    #[error("the message cannot be decoded")]
+    Undecodable(#[source] DecodeError),
+    /// An argument could not be extracted, so the handler never ran.
+    #[error("an argument of the handler could not be extracted")]
+    Rejected(#[source] BoxError),
+}
+
+impl From<DecodeError> for HandlerError {
+    fn from(error: DecodeError) -> Self {
+        Self::Undecodable(error)
+    }
+}
+
+impl From<Rejection> for HandlerError {
+    fn from(rejection: Rejection) -> Self {
+        Self::Rejected(rejection.into_error())
+    }
+}
+
+impl HandlerError {
+    /// The error a layer answered: the handler's own if it only passed it on.
+    #[must_use]
+    pub fn from_layer(error: BoxError) -> Self {
+        match error.downcast::<Self>() {
+            Ok(own) => *own,
+            Err(error) => Self::Failed(Failure { type_name: "a layer's error", error }),
+        }
+    }
+
+    /// The first `E` among the handler's error and its causes, outermost first: this is how error
+    /// policies match by type.
+    #[must_use]
+    pub fn find<E: std::error::Error + 'static>(&self) -> Option<&E> {
+        let Self::Failed(failure) = self else { return None };
+        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&*failure.error);
+        while let Some(error) = next {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            next = error.source();
+        }
+        None
+    }
+}
+
+/// The error a handler returned, of any type.
+pub struct Failure {
+    type_name: &'static str,
+    error: BoxError,
+}
+
+impl Failure {
+    /// Keeps the handler's error together with the name of its type.
+    #[must_use]
+    pub fn new<E: HandlerFailure>(error: E) -> Self {
+        Self { type_name: std::any::type_name::<E>(), error: error.into_box() }
+    }
+
+    /// The type that the handler's signature names.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+
+    /// The error itself.
+    #[must_use]
+    pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &*self.error
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple(self.type_name).field(&self.error).finish()
+    }
+}
+
+// A failure stands for the error it holds: it adds no line of its own to the chain.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}

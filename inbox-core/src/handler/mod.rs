@@ -1,0 +1,30 @@
+//! What runs: the handler behind its key, its options, what it may return.
+
+mod batch;
+mod descriptor;
+mod error;
+pub(crate) mod function;
+mod options;
+mod returns;
+
+use std::pin::Pin;
+
+use crate::dispatch::Request;
+
+pub use batch::Batch;
+pub use descriptor::HandlerDescriptor;
+pub use error::{BoxError, Failure, HandlerError};
+pub use options::HandlerOptions;
+pub use returns::{HandlerFailure, HandlerReturn};
+
+/// What a handler's run will answer.
+pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>>;
+
+/// A handler whose types are erased: the registry holds one per key.
+///
+/// `#[handler]` writes it. A call is one virtual call, and allocates only the future of the
+/// user's function.
+pub trait Handler: Send + Sync + 'static {
+    /// Decodes the command, extracts the arguments and runs the function.
+    fn call(&self, request: Request) -> HandlerFuture;
+}

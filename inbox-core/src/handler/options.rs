@@ -1,0 +1,21 @@
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use crate::policy::{Batching, Concurrency, Rate, RetryPolicy};
+
+/// What a handler's attribute asked for; `None` leaves it to the host's defaults.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HandlerOptions {
+    /// A run that takes longer has failed.
+    pub timeout: Option<Duration>,
+    /// A delivery that failed this often is dead. 1 means: dead on the first failure.
+    pub max_attempts: Option<NonZeroU32>,
+    /// How a failed delivery is tried again.
+    pub retry: Option<RetryPolicy>,
+    /// How many run at the same time.
+    pub concurrency: Concurrency,
+    /// How many start in a stretch of time.
+    pub rate: Option<Rate>,
+    /// How commands are gathered; only for handlers that take a [`Batch`](super::Batch).
+    pub batch: Option<Batching>,
+}
