@@ -1,0 +1,5 @@
+use inbox::contract;
+
+contract!(name = "archive", version = 1);
+
+fn main() {}

@@ -1,0 +1,12 @@
+use inbox::inbox_contract;
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "pay", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Old { id: u64 }
+
+#[inbox_contract(name = "pay", version = 2, upgrades = Old)]
+#[derive(Serialize, Deserialize)]
+struct Pay { id: u64 }
+
+fn main() {}

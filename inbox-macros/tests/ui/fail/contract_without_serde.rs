@@ -1,0 +1,6 @@
+use inbox::inbox_contract;
+
+#[inbox_contract(name = "pay", version = 1)]
+struct Pay;
+
+fn main() {}

@@ -1,0 +1,11 @@
+use inbox::{Batch, handler, inbox_contract};
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "pay", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Pay { id: u64 }
+
+#[handler(key = "pay")]
+async fn pay(_commands: Batch<Pay>) {}
+
+fn main() {}

@@ -1,0 +1,8 @@
+use inbox::handler;
+
+struct Pay;
+
+#[handler(key = "pay")]
+async fn pay(_command: Pay) {}
+
+fn main() {}

@@ -1,0 +1,15 @@
+use inbox::{handler, inbox_contract};
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "pay", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Pay { id: u64 }
+
+#[handler(key = "pay")]
+async fn pay(_command: Pay) {
+    let shared = std::rc::Rc::new(1);
+    std::future::ready(()).await;
+    drop(shared);
+}
+
+fn main() {}

@@ -1,0 +1,14 @@
+use inbox::{handler, inbox_contract};
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "pay", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Pay { id: u64 }
+
+#[handler(key = "pay")]
+async fn pay(_command: Pay) {}
+
+#[handler(key = "pay-fast", legacy = ["pay"])]
+async fn pay_fast(_command: Pay) {}
+
+fn main() {}

@@ -1,0 +1,13 @@
+use inbox::{handler, inbox_contract};
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "pay", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Pay { id: u64 }
+
+const KEY: &str = "pay";
+
+#[handler(key = KEY)]
+async fn pay(_command: Pay) {}
+
+fn main() {}

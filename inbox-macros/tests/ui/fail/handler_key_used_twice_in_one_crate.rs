@@ -1,0 +1,16 @@
+use inbox::{handler, inbox_contract};
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "pay", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Pay { id: u64 }
+
+#[handler(key = "pay")]
+async fn pay(_command: Pay) {}
+
+mod elsewhere {
+    #[inbox::handler(key = "pay")]
+    async fn pay_again(_command: super::Pay) {}
+}
+
+fn main() {}

@@ -1,0 +1,6 @@
+use inbox::handler;
+
+#[handler(key = "pay")]
+struct Pay;
+
+fn main() {}

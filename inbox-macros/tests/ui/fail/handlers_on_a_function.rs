@@ -1,0 +1,6 @@
+use inbox::handlers;
+
+#[handlers]
+fn pay() {}
+
+fn main() {}

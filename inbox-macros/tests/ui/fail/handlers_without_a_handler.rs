@@ -1,0 +1,10 @@
+use inbox::handlers;
+
+struct Payments;
+
+#[handlers]
+impl Payments {
+    pub async fn pay(&self) {}
+}
+
+fn main() {}

@@ -1,0 +1,62 @@
+#![doc = include_str!("../../README.md")]
+//!
+//! # Where things are
+//!
+//! The nouns people type stand at the root; the rest is by topic: [`registry`] (what this binary
+//! registered), [`extract`] (what a handler may ask for), [`dispatch`] (the request that layers
+//! see), [`message`] and [`policy`].
+
+pub use inbox_core::Timestamp;
+pub use inbox_core::contract::Contract;
+pub use inbox_core::dispatch::Request;
+pub use inbox_core::extract::{Context, Extract, Lend, State};
+pub use inbox_core::handler::{Batch, HandlerError};
+pub use inbox_core::message::{Headers, MessageId};
+pub use inbox_core::registry::{ContractsWithoutHandler, Registry, RegistryError};
+
+#[doc(inline)]
+pub use inbox_macros::{contract, handler, handlers, inbox_contract};
+
+#[doc(hidden)]
+pub use inbox_core::__private;
+
+/// Everything this binary registered: contracts, handlers, and what keeps them from running.
+pub mod registry {
+    pub use inbox_core::Location;
+    pub use inbox_core::contract::{ContractDescriptor, ContractRef, KeyTemplates, Lineage};
+    pub use inbox_core::handler::{HandlerDescriptor, HandlerOptions};
+    pub use inbox_core::registry::{
+        Catalog, ContractsWithoutHandler, Problem, RegisteredHandler, Registry, RegistryBuilder,
+        RegistryError,
+    };
+}
+
+/// What a handler may ask for, and how to add to it.
+pub mod extract {
+    pub use inbox_core::extract::{
+        Context, Extract, ExtractBatch, Lend, Loan, Missing, Rejection, Setup, State,
+    };
+}
+
+/// A delivery on its way through the layers to its handler, and what comes of it.
+pub mod dispatch {
+    pub use inbox_core::contract::DecodeError;
+    pub use inbox_core::dispatch::{Delivery, HandlerService, Request};
+    pub use inbox_core::handler::{
+        BoxError, Failure, Handler, HandlerError, HandlerFailure, HandlerFuture, HandlerReturn,
+    };
+}
+
+/// One message as stored.
+pub mod message {
+    pub use inbox_core::ParseTimestampError;
+    pub use inbox_core::contract::{Durable, EncodeError, KeyPart, UpgradesFrom};
+    pub use inbox_core::message::{Envelope, Headers, MessageId, ParseMessageIdError, Payload};
+}
+
+/// Numbers that decide about retries and limits.
+pub mod policy {
+    pub use inbox_core::policy::{
+        Backoff, Batching, Concurrency, Delays, Jitter, Rate, RetryPolicy,
+    };
+}
