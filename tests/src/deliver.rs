@@ -1,0 +1,46 @@
+//! Deliveries made by hand, as a store would lease them.
+
+use inbox::dispatch::Delivery;
+use inbox::message::{Envelope, Payload};
+use inbox::{Contract, HandlerError, Registry, Request, Timestamp};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+/// The first delivery of `command` to the handler `key`.
+///
+/// # Panics
+/// When the command cannot be encoded.
+pub fn delivery<T: Contract>(command: &T, key: &str) -> Delivery {
+    match Envelope::new(command, Timestamp::from_micros(0)) {
+        Ok(message) => Delivery::first(message, key),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A delivery of a row with exactly this payload.
+#[must_use]
+pub fn stored(mut delivery: Delivery, version: u32, payload: &str) -> Delivery {
+    delivery.message.version = version;
+    delivery.message.payload = Payload::from_bytes(payload.as_bytes().to_vec());
+    delivery
+}
+
+/// A request for one delivery that nothing cancels.
+#[must_use]
+pub fn request(delivery: Delivery) -> Request {
+    Request::new(delivery, CancellationToken::new())
+}
+
+/// Runs the handler that `delivery` was stored for, without any layers.
+///
+/// # Errors
+/// When the run does not complete.
+///
+/// # Panics
+/// When no such handler is registered.
+pub async fn run(registry: &Registry, delivery: Delivery) -> Result<(), HandlerError> {
+    let Some(handler) = registry.handler(&delivery.handler_key) else {
+        panic!("no handler `{}`", delivery.handler_key)
+    };
+    handler.service().oneshot(request(delivery)).await
+}
