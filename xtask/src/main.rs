@@ -1,0 +1,50 @@
+//! The repository's own commands. `cargo xtask` alone lists them.
+
+mod ci;
+mod compile_time;
+mod deny;
+mod features;
+mod link;
+mod shell;
+mod test;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask test            every test: unit, integration, compile errors, doctests
+cargo xtask ci              what must pass before a change lands: fmt, clippy, docs, features,
+                            dependencies, then `test`, `link --short` and `compile-time`
+cargo xtask link [--short]  duplicate keys across crates, in every profile (--short: two)
+cargo xtask compile-time [ITEMS]
+                            what 200 (or ITEMS) contracts and handlers add to a build
+cargo xtask ui              rewrites the expected compile errors; read the diff before committing
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
+        ["test"] => test::all(),
+        ["ci"] => ci::all(),
+        ["link"] => link::every_profile(),
+        ["link", "--short"] => link::two_profiles(),
+        ["compile-time"] => compile_time::report(200),
+        ["compile-time", items] => match items.parse() {
+            Ok(items) => compile_time::report(items),
+            Err(_) => Err(anyhow::anyhow!("`{items}` is not a number of items")),
+        },
+        ["ui"] => test::rewrite_expected_errors(),
+        [] | ["help" | "--help"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        unknown => Err(anyhow::anyhow!("no such command: {}\n\n{USAGE}", unknown.join(" "))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

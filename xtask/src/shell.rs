@@ -1,0 +1,42 @@
+//! Running other programs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail};
+
+/// The top of the repository.
+pub(crate) fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A `cargo` command, started at the top of the repository.
+pub(crate) fn cargo(arguments: &[&str]) -> Command {
+    // Cargo tells the programs it starts which cargo it is.
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(arguments).current_dir(repository());
+    command
+}
+
+/// Runs `command`, its output going where ours goes.
+pub(crate) fn run(command: &mut Command) -> Result<()> {
+    println!("> {}", shown(command));
+    let status = command.status().with_context(|| format!("could not start {}", shown(command)))?;
+    if !status.success() {
+        bail!("{} failed ({status})", shown(command));
+    }
+    Ok(())
+}
+
+/// Runs `command` and answers what it printed.
+pub(crate) fn output(command: &mut Command) -> Result<Output> {
+    command.output().with_context(|| format!("could not start {}", shown(command)))
+}
+
+fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
