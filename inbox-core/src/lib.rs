@@ -1,7 +1,7 @@
 //! What `inbox` is made of, apart from any database: contracts, handlers, the registry that knows
 //! them, and the dispatch of a message to its handler.
 //!
-//! **Implementation detail of the [`inbox`](https://docs.rs/inbox) crate.** Only `inbox` follows
+//! **Implementation detail of the `inbox` crate.** Only `inbox` follows
 //! semantic versioning; depend on it instead.
 //!
 //! Read in the order a message travels:

@@ -1,11 +1,11 @@
 //! The attributes of `inbox`: `#[inbox_contract]`, `contract!`, `#[handler]` and `#[handlers]`.
 //!
-//! **Implementation detail of the [`inbox`](https://docs.rs/inbox) crate.** Only `inbox` follows
+//! **Implementation detail of the `inbox` crate.** Only `inbox` follows
 //! semantic versioning; depend on it instead.
 //!
-//! The stages, in the order a mistake would be found: [`words`] (the vocabulary), [`args`] (what
-//! the attribute says), [`model`] (that, together with the item), [`check`] (rules across them),
-//! [`expand`] (code) or [`fallback`] (what is put out beside [`errors`]).
+//! The stages, in the order a mistake would be found: `words` (the vocabulary), `args` (what
+//! the attribute says), `model` (that, together with the item), `check` (rules across them),
+//! `expand` (code) or `fallback` (what is put out beside `errors`).
 
 mod args;
 mod check;

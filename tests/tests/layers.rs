@@ -189,6 +189,15 @@ fn a_request_is_owned_cloneable_and_shareable() {
 }
 
 #[test]
+fn what_is_shared_between_tasks_is_send_and_sync() {
+    fn shared<T: Send + Sync + 'static>() {}
+    shared::<Registry>();
+    shared::<inbox::Context>();
+    shared::<inbox::RegistryError>();
+    shared::<HandlerError>();
+}
+
+#[test]
 fn clones_of_a_request_share_what_was_lent_and_only_one_gets_it() {
     let request = request_for("book", 1);
     let clone = request.retried();

@@ -1,7 +1,7 @@
 use anyhow::Result;
 
 use crate::shell::{cargo, run};
-use crate::{compile_time, deny, features, link, test};
+use crate::{compile_time, deny, features, test};
 
 /// What must pass before a change lands, the quick checks first.
 pub(crate) fn all() -> Result<()> {
@@ -11,7 +11,6 @@ pub(crate) fn all() -> Result<()> {
     features::each_alone()?;
     deny::dependencies()?;
     test::all()?;
-    link::two_profiles()?;
     compile_time::report(200)
 }
 

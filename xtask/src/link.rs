@@ -2,17 +2,11 @@ use anyhow::Result;
 
 use crate::shell::{cargo, run};
 
-/// The two ends: no optimisation, and everything in one unit.
-pub(crate) fn two_profiles() -> Result<()> {
-    in_profiles("dev,fat")
-}
+/// Every way of cutting a program into units. `cargo xtask test` takes the two ends of the list.
+const PROFILES: &str = "dev,many-units,release,thin,fat";
 
-/// Every way of cutting a program into units.
+/// Builds crates that must not link together, in every profile.
 pub(crate) fn every_profile() -> Result<()> {
-    in_profiles("dev,many-units,release,thin,fat")
-}
-
-fn in_profiles(profiles: &str) -> Result<()> {
     let test = ["test", "--package", "inbox-tests", "--test", "link"];
-    run(cargo(&test).env("INBOX_LINK_PROFILES", profiles))
+    run(cargo(&test).env("INBOX_LINK_PROFILES", PROFILES))
 }

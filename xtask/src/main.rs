@@ -13,8 +13,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask test            every test: unit, integration, compile errors, doctests
 cargo xtask ci              what must pass before a change lands: fmt, clippy, docs, features,
-                            dependencies, then `test`, `link --short` and `compile-time`
-cargo xtask link [--short]  duplicate keys across crates, in every profile (--short: two)
+                            dependencies, then `test` and `compile-time`
+cargo xtask link            duplicate keys across crates, in every profile (`test` takes two)
 cargo xtask compile-time [ITEMS]
                             what 200 (or ITEMS) contracts and handlers add to a build
 cargo xtask ui              rewrites the expected compile errors; read the diff before committing
@@ -27,7 +27,6 @@ fn main() -> ExitCode {
         ["test"] => test::all(),
         ["ci"] => ci::all(),
         ["link"] => link::every_profile(),
-        ["link", "--short"] => link::two_profiles(),
         ["compile-time"] => compile_time::report(200),
         ["compile-time", items] => match items.parse() {
             Ok(items) => compile_time::report(items),

@@ -20,8 +20,8 @@ pub use state::State;
 /// handler that takes the argument, [`extract`](Self::extract) once for every run.
 ///
 /// ```
-/// use inbox_core::dispatch::Request;
-/// use inbox_core::extract::{Extract, Missing, Rejection, Setup};
+/// use inbox::Request;
+/// use inbox::extract::{Extract, Missing, Rejection, Setup};
 ///
 /// struct TraceId(String);
 ///

@@ -24,12 +24,13 @@ pub(crate) use provided::Provided;
 /// The contracts and handlers of one host: sorted, unique, and ready to run.
 ///
 /// ```
-/// # use inbox_core::registry::Registry;
+/// use inbox::Registry;
+///
 /// let registry = Registry::builder().state("a value for `State<&str>`").build()?;
 /// for handler in registry.handlers() {
 ///     println!("{} handles {}", handler.descriptor().key, handler.descriptor().contract.name);
 /// }
-/// # Ok::<(), inbox_core::registry::RegistryError>(())
+/// # Ok::<(), inbox::RegistryError>(())
 /// ```
 #[derive(Debug)]
 pub struct Registry {
