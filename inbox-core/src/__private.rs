@@ -21,4 +21,5 @@ pub use crate::handler::{
 };
 pub use crate::message::Payload;
 pub use crate::policy::limits::at_least_one;
+pub use crate::policy::retry::{longer, shorter};
 pub use crate::policy::{Backoff, Batching, Concurrency, Delays, Jitter, Rate, RetryPolicy};

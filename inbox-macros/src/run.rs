@@ -44,8 +44,7 @@ pub(crate) fn handler(args: TokenStream, item: &TokenStream) -> TokenStream {
         Err(error) => return misplaced(item, &error, "`#[handler]` goes on an async function"),
     };
     let mut errors = Errors::new();
-    let (attributes, signature) = (&function.attrs, &function.sig);
-    let handler = Handler::read(args, None, attributes, signature, &mut errors);
+    let handler = Handler::read(args, None, &function.sig, &mut errors);
     check::handler(&handler, &mut errors);
     match errors.verdict() {
         Ok(()) => {

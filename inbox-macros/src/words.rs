@@ -60,14 +60,20 @@ pub(crate) const REGISTERED: &str = "__registered";
 pub(crate) struct Vocabulary {
     pub(crate) title: &'static str,
     pub(crate) words: &'static [Word],
+    /// What users of other systems would write.
+    pub(crate) aliases: &'static [(&'static str, Word)],
 }
 
 const CONTRACT_WORDS: &[Word] =
     &[NAME, VERSION, IDEMPOTENCY_KEY, ORDERING_KEY, CONCURRENCY_KEY, UPGRADES, CRATE];
 
+const CONTRACT_ALIASES: &[(&str, Word)] =
+    &[("key", IDEMPOTENCY_KEY), ("partition_key", ORDERING_KEY)];
+
 pub(crate) const INBOX_CONTRACT: Vocabulary =
-    Vocabulary { title: "#[inbox_contract]", words: CONTRACT_WORDS };
-pub(crate) const CONTRACT: Vocabulary = Vocabulary { title: "contract!", words: CONTRACT_WORDS };
+    Vocabulary { title: "#[inbox_contract]", words: CONTRACT_WORDS, aliases: CONTRACT_ALIASES };
+pub(crate) const CONTRACT: Vocabulary =
+    Vocabulary { title: "contract!", words: CONTRACT_WORDS, aliases: CONTRACT_ALIASES };
 pub(crate) const HANDLER: Vocabulary = Vocabulary {
     title: "#[handler]",
     words: &[
@@ -83,11 +89,14 @@ pub(crate) const HANDLER: Vocabulary = Vocabulary {
         CONTEXT,
         CRATE,
     ],
+    aliases: &[("name", KEY), ("id", KEY), ("attempts", MAX_ATTEMPTS), ("retries", RETRY)],
 };
-pub(crate) const HANDLERS: Vocabulary = Vocabulary { title: "#[handlers]", words: &[CRATE] };
+pub(crate) const HANDLERS: Vocabulary =
+    Vocabulary { title: "#[handlers]", words: &[CRATE], aliases: &[] };
 pub(crate) const RETRY_LIST: Vocabulary = Vocabulary {
     title: "retry(..)",
     words: &[IMMEDIATE, IMMEDIATE_DELAY, BACKOFF, INITIAL, MAX, JITTER, DELAYS],
+    aliases: &[("min", INITIAL), ("delay", INITIAL), ("max_delay", MAX)],
 };
 pub(crate) const CONCURRENCY_LIST: Vocabulary =
-    Vocabulary { title: "concurrency(..)", words: &[PROCESS, FLEET, PER_KEY] };
+    Vocabulary { title: "concurrency(..)", words: &[PROCESS, FLEET, PER_KEY], aliases: &[] };

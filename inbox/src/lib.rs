@@ -34,14 +34,14 @@ pub mod registry {
 /// What a handler may ask for, and how to add to it.
 pub mod extract {
     pub use inbox_core::extract::{
-        Context, Extract, ExtractBatch, Lend, Loan, Missing, Rejection, Setup, State,
+        Context, Extract, ExtractBatch, Lend, Loan, Missing, Rejection, Setup, Shareable, State,
     };
 }
 
 /// A delivery on its way through the layers to its handler, and what comes of it.
 pub mod dispatch {
     pub use inbox_core::contract::DecodeError;
-    pub use inbox_core::dispatch::{Delivery, HandlerService, Request};
+    pub use inbox_core::dispatch::{CancellationToken, Delivery, HandlerService, Request};
     pub use inbox_core::handler::{
         BoxError, Failure, Handler, HandlerError, HandlerFailure, HandlerFuture, HandlerReturn,
     };
@@ -51,7 +51,9 @@ pub mod dispatch {
 pub mod message {
     pub use inbox_core::ParseTimestampError;
     pub use inbox_core::contract::{Durable, EncodeError, KeyPart, UpgradesFrom};
-    pub use inbox_core::message::{Envelope, Headers, MessageId, ParseMessageIdError, Payload};
+    pub use inbox_core::message::{
+        Envelope, Headers, MessageId, ParseMessageIdError, Payload, PayloadError,
+    };
 }
 
 /// Numbers that decide about retries and limits.

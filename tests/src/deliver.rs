@@ -1,9 +1,8 @@
 //! Deliveries made by hand, as a store would lease them.
 
-use inbox::dispatch::Delivery;
+use inbox::dispatch::{CancellationToken, Delivery};
 use inbox::message::{Envelope, Payload};
 use inbox::{Contract, HandlerError, Registry, Request, Timestamp};
-use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 /// The first delivery of `command` to the handler `key`.

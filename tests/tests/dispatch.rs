@@ -4,15 +4,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use inbox::dispatch::DecodeError;
+use inbox::dispatch::{CancellationToken, DecodeError};
 use inbox::extract::{Missing, Rejection, Setup};
 use inbox::{
     Batch, Context, Extract, HandlerError, Headers, Registry, Request, State, handler, handlers,
     inbox_contract,
 };
-use inbox_tests::deliver::{delivery, run, stored};
+use inbox_tests::deliver::{delivery, request, run, stored};
 use serde::{Deserialize, Serialize};
-use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 /// What handlers saw, in order.
@@ -139,6 +138,23 @@ impl Payments {
     }
 }
 
+#[inbox_contract(name = "panics", version = 2, upgrades = PanicsV1)]
+#[derive(Serialize, Deserialize)]
+struct Panics;
+
+#[inbox_contract(name = "panics", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct PanicsV1;
+
+impl From<PanicsV1> for Panics {
+    fn from(_: PanicsV1) -> Self {
+        panic!("this upgrade is broken")
+    }
+}
+
+#[handler(key = "panics")]
+async fn panics(_command: Panics) {}
+
 /// A user's own extractor.
 struct Trace(String);
 
@@ -146,7 +162,10 @@ impl Extract for Trace {
     type Prepared = &'static str;
 
     fn prepare(setup: &Setup<'_>) -> Result<&'static str, Missing> {
-        setup.state::<Prefix>().map(|prefix| prefix.0).ok_or(Missing::Other("no prefix".into()))
+        setup.state::<Prefix>().map(|prefix| prefix.0).ok_or(Missing::Other {
+            what: "there is no prefix".to_owned(),
+            fix: "give the builder `.state(Prefix(..))`".to_owned(),
+        })
     }
 
     fn extract(prefix: &&'static str, request: &Request) -> Result<Self, Rejection> {
@@ -197,7 +216,7 @@ async fn a_version_nobody_reads_is_named_together_with_those_that_are() {
     let (registry, seen) = registry();
     for unknown in [0, 3, 5] {
         let row = stored(delivery(&pay_command(), "pay"), unknown, r#"{"id":"4"}"#);
-        let HandlerError::Undecodable(error) = run(&registry, row).await.unwrap_err() else {
+        let HandlerError::Undecodable { error, .. } = run(&registry, row).await.unwrap_err() else {
             panic!("version {unknown} was read")
         };
         let expected = DecodeError::UnknownVersion {
@@ -206,8 +225,44 @@ async fn a_version_nobody_reads_is_named_together_with_those_that_are() {
             readable: vec![4, 2, 1],
         };
         assert_eq!(error, expected);
+        let from_newer = error.to_string().contains("comes from a newer program");
+        assert_eq!(from_newer, unknown == 5, "{error}");
     }
     assert!(seen.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_message_of_another_contract_is_not_taken_for_one_of_the_handlers() {
+    let (registry, seen) = registry();
+    // What happens when a handler keeps its key and changes its command.
+    let mut row = delivery(&pay_command(), "pay");
+    row.message.contract = "refund".to_owned();
+    let error = run(&registry, row).await.unwrap_err();
+    let HandlerError::Undecodable { error, .. } = error else { panic!("{error:?}") };
+    let expected = DecodeError::OtherContract { expected: "pay", found: "refund".to_owned() };
+    assert_eq!(error, expected);
+    assert!(seen.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_handler_of_one_command_refuses_a_batch() {
+    let (registry, seen) = registry();
+    let row = delivery(&pay_command(), "pay");
+    let request = Request::batch(row.clone(), vec![row], CancellationToken::new());
+    let error = registry.handler("pay").unwrap().service().oneshot(request).await.unwrap_err();
+    let HandlerError::Rejected(error) = error else { panic!("{error:?}") };
+    assert!(error.to_string().contains("takes one command, but the request carries 2"));
+    assert!(seen.take().is_empty());
+}
+
+#[tokio::test]
+async fn a_panic_while_decoding_is_the_futures_and_not_the_calls() {
+    let (registry, _) = registry();
+    let row = stored(delivery(&Panics, "panics"), 1, "null");
+    // Making the future runs nothing of the user's.
+    let run = registry.handler("panics").unwrap().service().oneshot(request(row));
+    let joined = tokio::spawn(run).await;
+    assert!(joined.unwrap_err().is_panic());
 }
 
 #[tokio::test]
@@ -215,7 +270,7 @@ async fn a_payload_that_does_not_fit_is_refused_without_repeating_it() {
     let (registry, seen) = registry();
     let row = stored(delivery(&pay_command(), "pay"), 1, r#"{"id":"4111 1111"}"#);
     let error = run(&registry, row).await.unwrap_err();
-    let HandlerError::Undecodable(error) = error else { panic!("{error:?}") };
+    let HandlerError::Undecodable { error, .. } = error else { panic!("{error:?}") };
     assert_eq!(
         error.to_string(),
         "the payload does not fit version 1 of contract `pay`: \
@@ -278,13 +333,15 @@ async fn a_batch_is_one_call_with_every_command_in_order() {
 }
 
 #[tokio::test]
-async fn a_batch_with_an_unreadable_command_does_not_run() {
+async fn a_batch_with_an_unreadable_command_does_not_run_and_says_which_it_is() {
     let (registry, seen) = registry();
     let good = delivery(&pay_command(), "batch");
-    let bad = stored(good.clone(), 4, "{");
+    let bad = stored(delivery(&pay_command(), "batch"), 4, "{");
+    let culprit = bad.message.id;
     let request = Request::batch(good, vec![bad], CancellationToken::new());
     let error = registry.handler("batch").unwrap().service().oneshot(request).await.unwrap_err();
-    assert!(matches!(error, HandlerError::Undecodable(_)));
+    let HandlerError::Undecodable { message_id, .. } = error else { panic!("{error:?}") };
+    assert_eq!(message_id, culprit);
     assert!(seen.take().is_empty());
 }
 

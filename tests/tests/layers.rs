@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use inbox::dispatch::BoxError;
+use inbox::extract::{Extract, Missing, Rejection, Setup};
 use inbox::{HandlerError, Lend, Registry, Request, State, handler, inbox_contract};
 use inbox_tests::deliver::{delivery, request};
 use serde::{Deserialize, Serialize};
@@ -199,10 +200,59 @@ fn what_is_shared_between_tasks_is_send_and_sync() {
 
 #[test]
 fn clones_of_a_request_share_what_was_lent_and_only_one_gets_it() {
-    let request = request_for("book", 1);
+    let (entries, request) = (Entries::default(), request_for("book", 1));
     let clone = request.retried();
-    assert!(request.lend(7_u8).is_none());
-    assert_eq!(request.lend(8_u8), Some(7));
-    assert_eq!(clone.reclaim::<u8>(), Some(8));
-    assert_eq!(request.reclaim::<u8>(), None);
+    for written in ["first", "second"] {
+        let written = vec![written.to_owned()];
+        request.lend(Transaction { entries: Arc::clone(&entries), written });
+    }
+    // The first was replaced, and so undone.
+    assert_eq!(*entries.lock().unwrap(), ["rolled back"]);
+    assert_eq!(clone.reclaim::<Transaction>().unwrap().written, ["second"]);
+    assert!(request.reclaim::<Transaction>().is_none());
+}
+
+/// What a layer found out about the caller.
+#[derive(Clone, PartialEq, Debug)]
+struct Caller(&'static str);
+
+impl Extract for Caller {
+    type Prepared = ();
+
+    fn prepare(_: &Setup<'_>) -> Result<(), Missing> {
+        Ok(())
+    }
+
+    fn extract((): &(), request: &Request) -> Result<Self, Rejection> {
+        Ok(request.extension().ok_or("no layer knows the caller")?)
+    }
+}
+
+#[handler(key = "book-for")]
+async fn book_for(_command: Book, transaction: &mut Transaction, caller: Caller) {
+    transaction.written.push(format!("booked for {}", caller.0));
+}
+
+#[tokio::test]
+async fn what_a_layer_leaves_can_be_extracted() {
+    let (entries, registry) = (Entries::default(), registry(&Arc::default()));
+    let service = registry.handler("book-for").unwrap().service();
+    let service = TransactionLayer(Arc::clone(&entries)).layer(service);
+    let request = request_for("book-for", 1);
+    request.extend(Caller("nobody"));
+    request.extend(Caller("alice"));
+    assert_eq!(request.retried().extension(), Some(Caller("alice")));
+    service.oneshot(request).await.unwrap();
+    assert_eq!(*entries.lock().unwrap(), ["booked for alice"]);
+}
+
+#[tokio::test]
+async fn a_refused_argument_leaves_the_loan_with_the_layer() {
+    let registry = registry(&Arc::default());
+    let request = request_for("book-for", 1);
+    request.lend(Transaction { entries: Entries::default(), written: Vec::new() });
+    let service = registry.handler("book-for").unwrap().service();
+    let error = service.oneshot(request.clone()).await.unwrap_err();
+    assert!(matches!(error, HandlerError::Rejected(_)));
+    assert!(request.reclaim::<Transaction>().is_some());
 }

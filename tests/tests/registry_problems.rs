@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+use std::sync::Arc;
+
 use inbox::registry::{
     Catalog, ContractDescriptor, HandlerDescriptor, Location, Problem, RegisteredHandler,
     RegistryBuilder,
@@ -127,7 +129,7 @@ fn a_handler_of_a_contract_that_was_never_registered_is_refused() {
 fn a_context_without_handlers_is_refused_naming_those_there_are() {
     let error = Registry::builder().context("paymnets").build().unwrap_err();
     assert_eq!(error.problems()[0].what(), "no handler belongs to the context `paymnets`");
-    assert_eq!(error.problems()[0].fix(), "the contexts of this binary are: `payments`");
+    assert_eq!(error.problems()[0].fix(), "the contexts of this binary are `broken`, `payments`");
 }
 
 #[test]
@@ -145,21 +147,78 @@ fn contracts_without_a_handler_warn_unless_allowed() {
         })
     };
     let warned = build(ContractsWithoutHandler::Warn);
-    assert!(warned.contains("WARN"), "{warned}");
-    assert!(warned.contains("contract=\"refund\" version=1"), "{warned}");
-    // Version 1 of `pay` has no handler of its own, but version 2 reads it.
-    assert!(!warned.contains("no handler of this binary takes this contract contract=\"pay\""));
+    let warnings: Vec<_> = warned.lines().filter(|line| line.contains("WARN")).collect();
+    // Version 1 of `pay` has no handler of its own either, but version 2 reads it.
+    assert_eq!(warnings.len(), 1, "{warned}");
+    assert!(warnings[0].contains("contract=\"refund\" version=1"), "{warned}");
+    assert!(warnings[0].contains("`use my_handlers as _;`"), "{warned}");
     assert!(!build(ContractsWithoutHandler::Allow).contains("WARN"));
 }
 
 #[test]
-fn a_binary_without_handlers_says_that_it_only_schedules() {
-    let logged = log::captured(|| {
-        Registry::builder().build().unwrap();
-    });
-    assert!(logged.contains("registry built contracts=3 handlers=0"), "{logged}");
-    assert!(logged.contains("it can only schedule"), "{logged}");
-    assert!(!logged.contains("WARN"), "{logged}");
+fn a_binary_that_links_contracts_only_is_told_how_to_link_handlers() {
+    let (contracts, _) = all();
+    let build = |policy| {
+        let builder = RegistryBuilder::new(Catalog::new(contracts.clone(), []));
+        log::captured(|| drop(builder.contracts_without_handler(policy).build().unwrap()))
+    };
+    let logged = build(ContractsWithoutHandler::Warn);
+    assert_eq!(logged.matches("WARN").count(), 1, "{logged}");
+    assert!(logged.contains("`use my_handlers as _;`"), "{logged}");
+    assert!(!build(ContractsWithoutHandler::Allow).contains("WARN"));
+}
+
+#[test]
+fn handlers_of_a_context_that_was_not_chosen_are_not_left_out_silently() {
+    let logged = log::captured(|| drop(Registry::builder().build().unwrap()));
+    assert!(logged.contains("handler left out"), "{logged}");
+    assert!(logged.contains("key=\"pay\" context=\"payments\""), "{logged}");
+}
+
+#[test]
+fn two_types_that_share_a_name_are_two_states() {
+    fn first() -> impl Send + Sync + 'static {
+        struct Local;
+        Local
+    }
+    fn second() -> impl Send + Sync + 'static {
+        struct Local;
+        Local
+    }
+    let builder = Registry::builder().context("payments").state(Gateway).lends::<Ledger>();
+    assert!(builder.state(first()).state(second()).build().is_ok());
+}
+
+#[test]
+fn what_was_given_is_listed_beside_what_is_missing() {
+    let payments = Registry::builder().context("payments").lends::<Ledger>();
+    let error = payments.state(Arc::new(Gateway)).build().unwrap_err();
+    assert_eq!(
+        error.problems()[0].fix(),
+        "write `.state(value)`, where `value` is a `registry_problems::Gateway`; \
+         given was `Arc<registry_problems::Gateway>`"
+    );
+}
+
+#[test]
+fn a_loan_taken_twice_is_refused_at_start_up() {
+    type Books = Ledger;
+
+    #[handler(key = "pay-twice", context = "broken")]
+    async fn pay_twice(_command: Pay, _one: &mut Ledger, _other: &mut Books) {}
+
+    let error = Registry::builder().context("broken").lends::<Ledger>().build().unwrap_err();
+    assert_eq!(
+        error.problems()[0].what(),
+        "there is one `&mut registry_problems::Ledger` for a run, and two are taken, \
+         asked for by `pay-twice`"
+    );
+}
+
+#[test]
+fn an_error_shows_its_list_wherever_it_is_printed() {
+    let error = Registry::builder().context("payments").build().unwrap_err();
+    assert_eq!(format!("{error:?}"), error.to_string());
 }
 
 #[test]
@@ -168,7 +227,13 @@ fn what_was_found_is_logged() {
         let payments = Registry::builder().context("payments").state(Gateway).lends::<Ledger>();
         payments.build().unwrap();
     });
-    assert!(logged.contains("registry built contracts=3 handlers=2"), "{logged}");
+    assert!(
+        logged.contains(
+            "registry built contracts=[\"pay v1\", \"pay v2\", \"refund v1\"] \
+             handlers=[\"pay\", \"pay-later\"]"
+        ),
+        "{logged}"
+    );
     assert!(logged.contains("handler registered key=\"pay\" legacy=[\"charge\"]"), "{logged}");
     assert!(logged.contains("location=tests/tests/registry_problems.rs:"), "{logged}");
 }

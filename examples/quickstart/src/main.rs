@@ -2,11 +2,10 @@
 //!
 //! A command, its handler, the registry that knows both, and one run of the handler.
 
-use inbox::dispatch::Delivery;
+use inbox::dispatch::{CancellationToken, Delivery};
 use inbox::message::Envelope;
 use inbox::{Context, Registry, Request, State, Timestamp, handler, inbox_contract};
 use serde::{Deserialize, Serialize};
-use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 #[inbox_contract(

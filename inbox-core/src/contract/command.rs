@@ -1,4 +1,4 @@
-use super::{Contract, Lineage};
+use super::{Contract, Lineage, decode};
 use crate::dispatch::Request;
 use crate::handler::{Batch, HandlerError};
 
@@ -29,10 +29,7 @@ pub struct Command<C> {
 /// A handler takes one `T`.
 #[must_use]
 pub const fn command<T: Contract>() -> Command<T> {
-    Command::new::<T>(|request| {
-        let message = &request.delivery().message;
-        Ok(T::decode(message.version, &message.payload)?)
-    })
+    Command::new::<T>(|request| decode::message(request.only_delivery()?))
 }
 
 /// A handler takes a batch of `T`.

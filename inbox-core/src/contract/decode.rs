@@ -1,14 +1,28 @@
-use super::{Contract, redact};
+use super::Contract;
+use crate::dispatch::Delivery;
+use crate::handler::HandlerError;
 use crate::message::Payload;
 
 /// A stored payload could not be read as its contract.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
+    /// The message belongs to another contract than the handler that its key leads to.
+    #[error(
+        "the handler takes contract `{expected}`, but the message is of contract `{found}`: give \
+         the handler of `{expected}` another key, and this key to a handler of `{found}`"
+    )]
+    OtherContract {
+        /// The contract of the handler.
+        expected: &'static str,
+        /// The contract found in the row.
+        found: String,
+    },
     /// The stored version is none that the linked type reads.
     #[error(
-        "version {version} of contract `{contract}` is unknown here: this binary reads {}; \
-         add the missing step with `upgrades = OlderType`", list(.readable)
+        "version {version} of contract `{contract}` is unknown here: this binary reads {}; {}",
+        list(.readable),
+        advice(*.version, .readable)
     )]
     UnknownVersion {
         /// The contract's name.
@@ -35,6 +49,13 @@ fn list(versions: &[u32]) -> String {
     words.join(", ")
 }
 
+fn advice(version: u32, readable: &[u32]) -> &'static str {
+    match readable.iter().all(|known| *known < version) {
+        true => "the message comes from a newer program, so deploy that one here",
+        false => "add the missing step with `upgrades = OlderType`",
+    }
+}
+
 /// Reads `payload` as `T`, which has nothing older to fall back on.
 pub(super) fn exactly<T: Contract>(version: u32, payload: &Payload) -> Result<T, DecodeError> {
     if version != T::VERSION {
@@ -47,6 +68,18 @@ pub(super) fn exactly<T: Contract>(version: u32, payload: &Payload) -> Result<T,
     T::from_payload(payload).map_err(|error| DecodeError::Malformed {
         contract: T::NAME,
         version,
-        reason: redact::reason(&error),
+        reason: error.to_string(),
     })
+}
+
+/// Reads the message of `delivery` as `T`.
+pub(crate) fn message<T: Contract>(delivery: &Delivery) -> Result<T, HandlerError> {
+    let message = &delivery.message;
+    let decoded = match message.contract == T::NAME {
+        true => T::decode(message.version, &message.payload),
+        false => {
+            Err(DecodeError::OtherContract { expected: T::NAME, found: message.contract.clone() })
+        }
+    };
+    decoded.map_err(|error| HandlerError::Undecodable { message_id: message.id, error })
 }

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use super::{Contract, KeyTemplates, Lineage};
 use crate::Location;
 
@@ -24,6 +26,13 @@ impl ContractDescriptor {
     pub const fn of<T: Contract>(type_name: &'static str, location: Location) -> Self {
         let (name, version) = (T::NAME, T::VERSION);
         Self { name, version, lineage: T::LINEAGE, keys: T::KEYS, type_name, location }
+    }
+}
+
+/// The name and the version: `payments.refund v2`.
+impl fmt::Display for ContractDescriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} v{}", self.name, self.version)
     }
 }
 

@@ -1,13 +1,12 @@
 //! What a message is: its stable name and version, its keys, and the older versions it can read.
 
 pub(crate) mod command;
-mod decode;
+pub(crate) mod decode;
 mod descriptor;
 mod durable;
 mod encode;
 pub(crate) mod key;
 mod lineage;
-mod redact;
 pub(crate) mod upgrade;
 
 use crate::message::Payload;

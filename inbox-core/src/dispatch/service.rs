@@ -28,7 +28,7 @@ impl Service<Request> for HandlerService {
     }
 
     fn call(&mut self, request: Request) -> HandlerFuture {
-        self.0.call(request)
+        Arc::clone(&self.0).call(request)
     }
 }
 

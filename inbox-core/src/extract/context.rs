@@ -34,7 +34,7 @@ impl Context {
     /// How often this attempt has been repeated at once; 0 the first time.
     #[must_use]
     pub fn immediate_retries(&self) -> u32 {
-        self.0.immediate_retry()
+        self.0.immediate_retries()
     }
 
     /// How often the delivery came back after waiting; 0 the first time.

@@ -8,6 +8,30 @@ use crate::dispatch::Request;
 ///
 /// The layer calls [`Request::lend`] before the handler and [`Request::reclaim`] after it, and
 /// the builder is told with `.lends::<T>()`, so that a handler no layer serves fails at start-up.
+///
+/// ```
+/// use inbox::{Lend, handler, inbox_contract};
+///
+/// struct Ledger {
+///     entries: Vec<i64>,
+/// }
+///
+/// impl Lend for Ledger {}
+///
+/// #[inbox_contract(name = "book", version = 1)]
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Book { amount: i64 }
+///
+/// #[handler(key = "book")]
+/// async fn book(command: Book, ledger: &mut Ledger) {
+///     ledger.entries.push(command.amount);
+/// }
+///
+/// # fn main() -> Result<(), inbox::RegistryError> {
+/// let registry = inbox::Registry::builder().lends::<Ledger>().build()?;
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "no layer can lend a `{Self}` to a handler",
     label = "not lent by any layer",
@@ -33,7 +57,7 @@ impl<T: Send + 'static> Loan<T> {
     /// # Errors
     /// When nothing was lent, or it is out already.
     pub fn take(request: &Request) -> Result<Self, Rejection> {
-        match request.reclaim::<T>() {
+        match request.take_loan::<T>() {
             Some(value) => Ok(Self { value, request: request.clone() }),
             None => Err(format!("no layer lent a `{}` to this run", type_name::<T>()).into()),
         }
@@ -41,7 +65,7 @@ impl<T: Send + 'static> Loan<T> {
 
     /// Returns the value to the layer that lent it.
     pub fn give_back(self) {
-        self.request.lend(self.value);
+        self.request.put_loan(self.value);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::handler::BoxError;
 pub use context::Context;
 pub use loan::{Lend, Loan};
 pub use setup::{Missing, Setup};
-pub use state::State;
+pub use state::{Shareable, State};
 
 /// An argument of a handler, after the command.
 ///
@@ -68,7 +68,8 @@ pub trait Extract: Sized + Send {
     message = "`{Self}` belongs to one message, and a batch has many",
     label = "not for a handler with `batch`",
     note = "`Batch::iter` gives each command with its message id; `State<T>` works in a batch too",
-    note = "if your own extractor reads no single message, write `impl ExtractBatch for {Self} {{}}`"
+    note = "if it is your own and reads no single message, write \
+            `impl inbox::extract::ExtractBatch for {Self} {{}}`"
 )]
 pub trait ExtractBatch: Extract {}
 

@@ -8,6 +8,7 @@ use crate::registry::Provided;
 pub struct Setup<'a> {
     provided: &'a Provided,
     missing: Vec<Missing>,
+    borrowed: Vec<TypeId>,
 }
 
 /// Something a handler asks for that no one provided.
@@ -24,13 +25,18 @@ pub enum Missing {
         /// The type `T`.
         type_name: &'static str,
     },
-    /// What a user's own extractor needs, in its own words.
-    Other(String),
+    /// What a user's own extractor needs.
+    Other {
+        /// What is wrong, such as ``the table `users` was never provided``.
+        what: String,
+        /// What to write, such as ``give the builder `.state(users)` ``.
+        fix: String,
+    },
 }
 
 impl<'a> Setup<'a> {
     pub(crate) fn new(provided: &'a Provided) -> Self {
-        Self { provided, missing: Vec::new() }
+        Self { provided, missing: Vec::new(), borrowed: Vec::new() }
     }
 
     /// The value given to the builder with `.state(value)`.
@@ -54,8 +60,17 @@ impl<'a> Setup<'a> {
     /// Makes sure that an argument `&mut T` will be lent.
     #[doc(hidden)]
     pub fn expect_loan<T: Lend>(&mut self) -> Option<()> {
-        if !self.provided.lends(TypeId::of::<T>()) {
-            self.missing.push(Missing::Lender { type_name: type_name::<T>() });
+        let (type_id, type_name) = (TypeId::of::<T>(), type_name::<T>());
+        if self.borrowed.contains(&type_id) {
+            self.missing.push(Missing::Other {
+                what: format!("there is one `&mut {type_name}` for a run, and two are taken"),
+                fix: "take it once, and pass it on".to_owned(),
+            });
+            return None;
+        }
+        self.borrowed.push(type_id);
+        if !self.provided.lends(type_id) {
+            self.missing.push(Missing::Lender { type_name });
             return None;
         }
         Some(())

@@ -11,7 +11,7 @@ use crate::dispatch::Request;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct State<T>(pub T);
 
-impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
+impl<T: Shareable> Extract for State<T> {
     type Prepared = T;
 
     fn prepare(setup: &Setup<'_>) -> Result<T, Missing> {
@@ -23,7 +23,7 @@ impl<T: Clone + Send + Sync + 'static> Extract for State<T> {
     }
 }
 
-impl<T: Clone + Send + Sync + 'static> ExtractBatch for State<T> {}
+impl<T: Shareable> ExtractBatch for State<T> {}
 
 impl<T> Deref for State<T> {
     type Target = T;
@@ -38,3 +38,16 @@ impl<T> DerefMut for State<T> {
         &mut self.0
     }
 }
+
+/// A value of which every run can have its own: anything `Clone`, `Send` and `Sync` that borrows
+/// nothing.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a state, because every run is given a clone of it",
+    label = "not `Clone`, `Send`, `Sync` and `'static`",
+    note = "share it: write `State<Arc<{Self}>>`, and give the builder `.state(Arc::new(value))`",
+    note = "or derive `Clone` for it, if clones are the same thing"
+)]
+pub trait Shareable: Clone + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Clone + Send + Sync + 'static> Shareable for T {}

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use super::HandlerError;
-use crate::contract::Contract;
+use crate::contract::{Contract, decode};
 use crate::dispatch::Request;
 use crate::message::MessageId;
 
@@ -15,9 +15,7 @@ pub struct Batch<T> {
 
 impl<T: Contract> Batch<T> {
     pub(crate) fn decode(request: &Request) -> Result<Self, HandlerError> {
-        let commands = request
-            .deliveries()
-            .map(|delivery| T::decode(delivery.message.version, &delivery.message.payload));
+        let commands = request.deliveries().map(|delivery| decode::message(delivery));
         Ok(Self { commands: commands.collect::<Result<_, _>>()?, request: request.clone() })
     }
 }

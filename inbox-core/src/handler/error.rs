@@ -3,6 +3,7 @@ use std::fmt;
 use super::HandlerFailure;
 use crate::contract::DecodeError;
 use crate::extract::Rejection;
+use crate::message::MessageId;
 
 /// Any error, as every library can produce it.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -14,18 +15,22 @@ pub enum HandlerError {
     /// The handler returned an error.
     #[error("the handler failed")]
     Failed(#[source] Failure),
-    /// The stored payload cannot be read, so the handler never ran; trying again is no use.
-    #[error("the message cannot be decoded")]
-    Undecodable(#[source] DecodeError),
+    /// A stored payload cannot be read, so the handler never ran; trying it again is no use. The
+    /// other messages of a batch are not to blame.
+    #[error("message {message_id} cannot be decoded")]
+    Undecodable {
+        /// The message.
+        message_id: MessageId,
+        /// What is wrong with it.
+        #[source]
+        error: DecodeError,
+    },
+    /// A layer around the handler failed, refused the run or cut it off.
+    #[error("a layer around the handler failed")]
+    Layer(#[source] BoxError),
     /// An argument could not be extracted, so the handler never ran.
     #[error("an argument of the handler could not be extracted")]
     Rejected(#[source] BoxError),
-}
-
-impl From<DecodeError> for HandlerError {
-    fn from(error: DecodeError) -> Self {
-        Self::Undecodable(error)
-    }
 }
 
 impl From<Rejection> for HandlerError {
@@ -40,7 +45,7 @@ impl HandlerError {
     pub fn from_layer(error: BoxError) -> Self {
         match error.downcast::<Self>() {
             Ok(own) => *own,
-            Err(error) => Self::Failed(Failure { type_name: "a layer's error", error }),
+            Err(error) => Self::Layer(error),
         }
     }
 

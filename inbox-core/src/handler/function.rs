@@ -1,4 +1,3 @@
-use std::future::ready;
 use std::sync::Arc;
 
 use super::{Handler, HandlerError, HandlerFuture};
@@ -17,12 +16,13 @@ where
     Fut: Future<Output = R> + Send + 'static,
     R: 'static,
 {
-    fn call(&self, request: Request) -> HandlerFuture {
-        let into_result = self.into_result;
-        match (self.begin)(&request) {
-            Ok(run) => Box::pin(async move { into_result(run.await) }),
-            Err(error) => Box::pin(ready(Err(error))),
-        }
+    fn call(self: Arc<Self>, request: Request) -> HandlerFuture {
+        // All of it inside the future: what a layer does about a panic or a timeout of the handler,
+        // it then does about decoding too.
+        Box::pin(async move {
+            let run = (self.begin)(&request)?;
+            (self.into_result)(run.await)
+        })
     }
 }
 

@@ -8,6 +8,7 @@ mod options;
 mod returns;
 
 use std::pin::Pin;
+use std::sync::Arc;
 
 use crate::dispatch::Request;
 
@@ -26,5 +27,5 @@ pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<(), HandlerError>> +
 /// user's function.
 pub trait Handler: Send + Sync + 'static {
     /// Decodes the command, extracts the arguments and runs the function.
-    fn call(&self, request: Request) -> HandlerFuture;
+    fn call(self: Arc<Self>, request: Request) -> HandlerFuture;
 }

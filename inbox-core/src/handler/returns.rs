@@ -35,7 +35,8 @@ impl<E: HandlerFailure> HandlerReturn for Result<(), E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a handler's error",
     label = "not an error type",
-    note = "implement `std::error::Error` for `{Self}`, or return `anyhow::Error` or `String`"
+    note = "a type of your own implements `std::error::Error`; a boxed error is \
+            `Box<dyn std::error::Error + Send + Sync>`; `anyhow::Error` and `String` work as they are"
 )]
 pub trait HandlerFailure: 'static {
     /// The error in the form every library understands.

@@ -4,8 +4,9 @@ mod envelope;
 mod headers;
 mod id;
 mod payload;
+mod redact;
 
 pub use envelope::Envelope;
 pub use headers::Headers;
 pub use id::{MessageId, ParseMessageIdError};
-pub use payload::Payload;
+pub use payload::{Payload, PayloadError};

@@ -3,6 +3,8 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::redact;
+
 /// A message's content: JSON, not yet decoded.
 ///
 /// `Debug` shows its size only, because payloads carry what must not reach a log.
@@ -14,8 +16,8 @@ impl Payload {
     ///
     /// # Errors
     /// When `value` has no JSON form, such as a map whose keys are not strings.
-    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        serde_json::to_vec(value).map(Self)
+    pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, PayloadError> {
+        serde_json::to_vec(value).map(Self).map_err(|error| PayloadError::new(&error))
     }
 
     /// The payload with exactly these bytes, such as those read from a store.
@@ -34,14 +36,27 @@ impl Payload {
     ///
     /// # Errors
     /// When the bytes are not JSON or the JSON does not fit `T`.
-    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, PayloadError> {
+        serde_json::from_slice(&self.0).map_err(|error| PayloadError::new(&error))
     }
 }
 
 impl fmt::Debug for Payload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Payload({} bytes)", self.0.len())
+    }
+}
+
+/// A payload could not be written or read: what was expected and where, without the value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct PayloadError {
+    reason: String,
+}
+
+impl PayloadError {
+    fn new(error: &serde_json::Error) -> Self {
+        Self { reason: redact::reason(error) }
     }
 }
 

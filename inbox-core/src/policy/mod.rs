@@ -1,7 +1,7 @@
 //! Numbers that decide: how a failed delivery is tried again, and how much runs at once.
 
 pub(crate) mod limits;
-mod retry;
+pub(crate) mod retry;
 
 pub use limits::{Batching, Concurrency, Rate};
 pub use retry::{Backoff, Delays, Jitter, RetryPolicy};

@@ -36,6 +36,7 @@ pub enum Delays {
 
 /// How a delay grows with every failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Backoff {
     /// Always the first delay.
     Constant,
@@ -47,6 +48,7 @@ pub enum Backoff {
 
 /// How far a delay is spread, so that what failed together does not return together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Jitter {
     /// Exactly the delay.
     None,
@@ -79,4 +81,16 @@ impl Default for RetryPolicy {
             },
         }
     }
+}
+
+/// The shorter of two durations, in a constant.
+#[must_use]
+pub const fn shorter(left: Duration, right: Duration) -> Duration {
+    if left.as_nanos() < right.as_nanos() { left } else { right }
+}
+
+/// The longer of two durations, in a constant.
+#[must_use]
+pub const fn longer(left: Duration, right: Duration) -> Duration {
+    if left.as_nanos() > right.as_nanos() { left } else { right }
 }

@@ -18,7 +18,7 @@ pub(super) fn all(
             bound.push(RegisteredHandler { descriptor, handler });
         }
         for thing in setup.into_missing() {
-            missing.entry(described(&thing)).or_default().push(descriptor);
+            missing.entry(described(&thing, provided)).or_default().push(descriptor);
         }
     }
     let problems = missing.into_iter().map(|((what, fix), handlers)| {
@@ -29,16 +29,35 @@ pub(super) fn all(
     (bound, problems.collect())
 }
 
-fn described(missing: &Missing) -> (String, String) {
+fn described(missing: &Missing, provided: &Provided) -> (String, String) {
     match missing {
-        Missing::State { type_name } => (
-            format!("`State<{type_name}>` was never provided"),
-            format!("give the builder `.state(value)` with a value of type `{type_name}`"),
-        ),
+        Missing::State { type_name } => state(type_name, provided),
         Missing::Lender { type_name } => (
             format!("no layer lends `&mut {type_name}`"),
             format!("use a store that lends it, or add a layer and `.lends::<{type_name}>()`"),
         ),
-        Missing::Other(what) => (what.clone(), "see the extractor's documentation".to_owned()),
+        Missing::Other { what, fix } => (what.clone(), fix.clone()),
     }
+}
+
+fn state(type_name: &str, provided: &Provided) -> (String, String) {
+    let shown = readable(type_name);
+    let value = match shown.strip_prefix("Arc<").and_then(|rest| rest.strip_suffix('>')) {
+        Some(inner) => format!("`.state(Arc::new(value))`, where `value` is a `{inner}`"),
+        None => format!("`.state(value)`, where `value` is a `{shown}`"),
+    };
+    let given: Vec<_> =
+        provided.type_names().iter().map(|name| format!("`{}`", readable(name))).collect();
+    let given = match given.is_empty() {
+        true => "nothing yet".to_owned(),
+        false => given.join(", "),
+    };
+    (format!("`State<{shown}>` was never provided"), format!("write {value}; given was {given}"))
+}
+
+/// The name as its user would spell it: `Arc<shop::Mailer>` for `alloc::sync::Arc<shop::Mailer>`.
+fn readable(type_name: &str) -> String {
+    let modules = ["alloc::sync::", "alloc::string::", "alloc::vec::", "alloc::boxed::"];
+    let modules = modules.iter().chain(&["core::option::", "core::result::"]);
+    modules.fold(type_name.to_owned(), |name, module| name.replace(module, ""))
 }

@@ -15,7 +15,7 @@ pub struct RegistryBuilder {
 pub enum ContractsWithoutHandler {
     /// Nothing: other processes handle them.
     Allow,
-    /// A warning for each, unless the binary has no handlers at all: then it only schedules.
+    /// A warning for each; a single one if there are no handlers at all.
     #[default]
     Warn,
     /// `build()` fails.
@@ -34,7 +34,7 @@ impl RegistryBuilder {
     }
 
     /// Provides a value for handlers that take `State<T>`.
-    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+    pub fn state<T: Send + Sync + 'static>(mut self, state: T) -> Self {
         self.provided.add_state(state);
         self
     }
@@ -65,7 +65,7 @@ impl RegistryBuilder {
     /// Lists every problem there is, each with its place in the source.
     pub fn build(self) -> Result<Registry, RegistryError> {
         let mut problems = check::all(&self.catalog);
-        problems.extend(self.provided.repeated_states().map(Problem::repeated_state));
+        problems.extend(self.provided.repeated.iter().map(|name| Problem::repeated_state(name)));
 
         let contexts = check::contexts(&self.catalog, self.context.as_deref());
         problems.extend(contexts.problem);
@@ -81,7 +81,8 @@ impl RegistryBuilder {
         }
 
         let registry = Registry::new(self.catalog.contracts, handlers);
-        report::found(&registry, self.without_handler, &orphans);
+        let chosen = self.context.as_deref();
+        report::found(&registry, self.without_handler, &orphans, chosen, &contexts.elsewhere);
         Ok(registry)
     }
 }

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Catalog, Problem};
 use crate::contract::ContractDescriptor;
@@ -85,33 +85,29 @@ pub(super) fn contracts_without_handler(catalog: &Catalog) -> Vec<&'static Contr
     catalog.contracts.iter().copied().filter(|contract| !taken(contract)).collect()
 }
 
+/// The handlers of one bounded context, and those of all others.
 pub(super) struct Contexts {
     pub(super) handlers: Vec<&'static HandlerDescriptor>,
+    pub(super) elsewhere: Vec<&'static HandlerDescriptor>,
     pub(super) problem: Option<Problem>,
 }
 
 /// The handlers of the bounded context `name`, or of none.
 pub(super) fn contexts(catalog: &Catalog, name: Option<&str>) -> Contexts {
     let all = catalog.handlers.iter().copied();
-    let handlers: Vec<_> = all.clone().filter(|handler| handler.context == name).collect();
+    let (handlers, elsewhere): (Vec<_>, Vec<_>) =
+        all.clone().partition(|handler| handler.context == name);
     let problem = match name {
         Some(name) if handlers.is_empty() => {
-            let mut known: Vec<_> = all.filter_map(|handler| handler.context).collect();
-            known.dedup();
-            Some(Problem::new(
-                format!("no handler belongs to the context `{name}`"),
-                format!("the contexts of this binary are: {}", listed(&known)),
-                [],
-            ))
+            let known: BTreeSet<_> = all.filter_map(|handler| handler.context).collect();
+            let known: Vec<_> = known.into_iter().map(|name| format!("`{name}`")).collect();
+            let fix = match known.is_empty() {
+                true => "remove `.context(..)`: no handler of this binary names one".to_owned(),
+                false => format!("the contexts of this binary are {}", known.join(", ")),
+            };
+            Some(Problem::new(format!("no handler belongs to the context `{name}`"), fix, []))
         }
         _ => None,
     };
-    Contexts { handlers, problem }
-}
-
-fn listed(names: &[&str]) -> String {
-    let mut names: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    names.sort();
-    names.dedup();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    Contexts { handlers, elsewhere, problem }
 }

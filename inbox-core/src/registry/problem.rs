@@ -12,7 +12,8 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub(super) fn new(
+    /// Something wrong, what to write instead, and the attributes concerned.
+    pub fn new(
         what: impl Into<String>,
         fix: impl Into<String>,
         places: impl IntoIterator<Item = Location>,
@@ -71,14 +72,23 @@ impl fmt::Display for Problem {
 }
 
 /// The registry cannot be built; every reason at once.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", list(.problems))]
 pub struct RegistryError {
     problems: Vec<Problem>,
 }
 
+// `fn main() -> Result<(), RegistryError>` and `unwrap` show this: it must be as readable.
+impl fmt::Debug for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl RegistryError {
-    pub(super) fn new(problems: Vec<Problem>) -> Self {
+    /// These problems, for hosts and stores that found some of their own.
+    #[must_use]
+    pub fn new(problems: Vec<Problem>) -> Self {
         Self { problems }
     }
 

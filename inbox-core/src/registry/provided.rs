@@ -1,20 +1,28 @@
 use std::any::{Any, TypeId, type_name};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 /// What the builder was given for handlers to ask for.
 #[derive(Default)]
 pub(crate) struct Provided {
-    states: HashMap<TypeId, Box<dyn Any + Send + Sync>>,
+    states: HashMap<TypeId, State>,
     lent: HashSet<TypeId>,
-    // By name, for error messages that list what there is.
-    pub(super) state_names: BTreeMap<&'static str, u32>,
+    /// The types of which a second value was given.
+    pub(super) repeated: Vec<&'static str>,
+}
+
+struct State {
+    type_name: &'static str,
+    value: Box<dyn Any + Send + Sync>,
 }
 
 impl Provided {
-    pub(super) fn add_state<T: Send + Sync + 'static>(&mut self, state: T) {
-        *self.state_names.entry(type_name::<T>()).or_default() += 1;
-        self.states.insert(TypeId::of::<T>(), Box::new(state));
+    pub(super) fn add_state<T: Send + Sync + 'static>(&mut self, value: T) {
+        let type_name = type_name::<T>();
+        let state = State { type_name, value: Box::new(value) };
+        if self.states.insert(TypeId::of::<T>(), state).is_some() {
+            self.repeated.push(type_name);
+        }
     }
 
     pub(super) fn add_lender<T: 'static>(&mut self) {
@@ -22,22 +30,24 @@ impl Provided {
     }
 
     pub(crate) fn state<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.states.get(&TypeId::of::<T>())?.downcast_ref()
+        self.states.get(&TypeId::of::<T>())?.value.downcast_ref()
     }
 
     pub(crate) fn lends(&self, type_id: TypeId) -> bool {
         self.lent.contains(&type_id)
     }
 
-    /// The types that were provided more than once.
-    pub(super) fn repeated_states(&self) -> impl Iterator<Item = &'static str> {
-        self.state_names.iter().filter(|(_, times)| **times > 1).map(|(name, _)| *name)
+    /// The types of all states, sorted by name.
+    pub(super) fn type_names(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> = self.states.values().map(|state| state.type_name).collect();
+        names.sort_unstable();
+        names
     }
 }
 
 // States hold connections and secrets: only their types are shown.
 impl fmt::Debug for Provided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.state_names.keys()).finish()
+        f.debug_set().entries(self.type_names()).finish()
     }
 }

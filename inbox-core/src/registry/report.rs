@@ -1,14 +1,18 @@
 use super::{ContractsWithoutHandler, Registry};
 use crate::contract::ContractDescriptor;
+use crate::handler::HandlerDescriptor;
 
 /// Logs what was found: a crate that the linker left out shows by its absence.
 pub(super) fn found(
     registry: &Registry,
     policy: ContractsWithoutHandler,
     orphans: &[&'static ContractDescriptor],
+    chosen: Option<&str>,
+    elsewhere: &[&'static HandlerDescriptor],
 ) {
-    let (contracts, handlers) = (registry.contracts.len(), registry.handlers.len());
-    tracing::info!(contracts, handlers, "registry built");
+    let contracts: Vec<_> = registry.contracts.iter().map(ToString::to_string).collect();
+    let handlers: Vec<_> = registry.handlers.iter().map(|handler| handler.descriptor.key).collect();
+    tracing::info!(?contracts, ?handlers, "registry built");
     for contract in &registry.contracts {
         let ContractDescriptor { name, version, type_name, location, .. } = contract;
         tracing::debug!(contract = name, version, type_name, %location, "contract registered");
@@ -25,16 +29,38 @@ pub(super) fn found(
             "handler registered"
         );
     }
-    if handlers == 0 {
-        tracing::info!("this binary links no handlers of its context: it can only schedule");
-    } else if policy == ContractsWithoutHandler::Warn {
-        for orphan in orphans {
-            tracing::warn!(
-                contract = orphan.name,
-                version = orphan.version,
-                location = %orphan.location,
-                "no handler of this binary takes this contract"
-            );
+    for handler in elsewhere {
+        // With no context chosen, the other ones may simply have been forgotten.
+        match (chosen, handler.context) {
+            (None, Some(context)) => tracing::warn!(
+                key = handler.key,
+                context,
+                "handler left out: a registry with `.context(name)` takes it"
+            ),
+            _ => tracing::debug!(key = handler.key, context = handler.context, "handler left out"),
         }
+    }
+    if policy == ContractsWithoutHandler::Warn {
+        warn_about(orphans, handlers.is_empty());
+    }
+}
+
+fn warn_about(orphans: &[&'static ContractDescriptor], no_handlers: bool) {
+    if no_handlers && !orphans.is_empty() {
+        tracing::warn!(
+            "this binary links contracts but no handlers: name the crate that has them, \
+             `use my_handlers as _;`, or say that it only schedules with \
+             `.contracts_without_handler(ContractsWithoutHandler::Allow)`"
+        );
+        return;
+    }
+    for orphan in orphans {
+        tracing::warn!(
+            contract = orphan.name,
+            version = orphan.version,
+            location = %orphan.location,
+            "no handler of this binary takes this contract: if another crate has one, name it, \
+             `use my_handlers as _;`"
+        );
     }
 }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// The longest duration an attribute takes; longer ones are slips such as `30d` for `30s`.
+/// The longest duration an attribute takes: longer ones are slips of the finger.
 const LONGEST: Duration = Duration::from_hours(365 * 24);
 
 /// Reads `30s`, `250ms`, `1m30s`, `12h` or `7d`.

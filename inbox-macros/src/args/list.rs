@@ -17,13 +17,15 @@ pub(crate) enum Value {
     Assigned(TokenStream),
     // name(tokens)
     Nested(TokenStream),
+    // Anything else, which was reported.
+    Broken,
 }
 
 impl Arg {
     /// The value's place, or the name's where there is no value.
     pub(crate) fn span(&self) -> Span {
         match &self.value {
-            Value::Missing => self.name.span(),
+            Value::Missing | Value::Broken => self.name.span(),
             Value::Assigned(tokens) | Value::Nested(tokens) if tokens.is_empty() => {
                 self.name.span()
             }
@@ -53,6 +55,9 @@ impl ArgList {
                 // Taken for the word it resembles, so that this word is not called missing too.
                 let Some(word) = resembling(&arg.name, vocabulary) else { continue };
                 arg.name = Ident::new(word.name, arg.name.span());
+                if args.iter().any(|earlier| earlier.name == arg.name) {
+                    continue;
+                }
             } else if args.iter().any(|earlier| earlier.name == arg.name) {
                 let message = format!("`{}` is given twice: keep one of them", arg.name);
                 errors.at(arg.name.span(), message);
@@ -80,9 +85,10 @@ fn cut_before_next_argument(
         [TokenTree::Ident(_), TokenTree::Punct(punct)] => punct.as_char() == '=',
         _ => false,
     };
-    // The first three are `name = value`.
+    // `name = value` takes three tokens, `name(..)` two.
+    let least = if matches!(tokens.get(1), Some(TokenTree::Group(_))) { 2 } else { 3 };
     let next =
-        (3..tokens.len()).find(|at| starts_argument(&tokens[*at..(at + 2).min(tokens.len())]));
+        (least..tokens.len()).find(|at| starts_argument(&tokens[*at..(at + 2).min(tokens.len())]));
     let Some(next) = next else { return (piece, None) };
     errors.at(tokens[next].span(), "expected a comma before this");
     let (this, next) = tokens.split_at(next);
@@ -106,7 +112,7 @@ fn parse_arg(piece: TokenStream, vocabulary: Vocabulary, errors: &mut Errors) ->
         }
         Some(other) => {
             errors.at(other.span(), format!("expected `=` after `{name}`"));
-            return None;
+            return Some(Arg { name, value: Value::Broken });
         }
     };
     if let Some(extra) = tokens.next() {
@@ -125,9 +131,22 @@ fn unknown(name: &Ident, vocabulary: Vocabulary) -> String {
     format!("`{title}` has no argument `{name}`: {hint} takes {}", known.join(", "))
 }
 
+/// The word that was probably meant.
 fn resembling(name: &Ident, vocabulary: Vocabulary) -> Option<Word> {
     let name = name.to_string();
-    vocabulary.words.iter().copied().find(|word| distance(&name, word.name) <= 2)
+    let alias = vocabulary.aliases.iter().find(|(alias, _)| *alias == name);
+    if let Some((_, word)) = alias {
+        return Some(*word);
+    }
+    // One slip in a short word makes another word; two in a longer one hardly do.
+    let allowed = if name.len() <= 4 { 1 } else { 2 };
+    let words = vocabulary.words.iter().copied();
+    let nearest = words.clone().map(|word| (distance(&name, word.name), word));
+    let nearest = nearest.min_by_key(|(distance, _)| *distance);
+    nearest
+        .filter(|(distance, _)| *distance <= allowed)
+        .map(|(_, word)| word)
+        .or_else(|| words.clone().find(|word| name.len() >= 4 && word.name.starts_with(&name)))
 }
 
 /// How many letters must be added, dropped or changed to turn one word into the other.

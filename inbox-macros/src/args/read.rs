@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens as _;
 use syn::parse::Parse;
-use syn::{Expr, ExprArray, LitInt, LitStr, Path, Type};
+use syn::{ExprArray, LitInt, LitStr, Path, Type};
 
 use super::duration;
 use super::list::{Arg, Value};
@@ -32,6 +33,10 @@ pub(super) fn integer(
 ) -> Option<Spanned<u32>> {
     let literal: LitInt = assigned(arg?, word, "a whole number", errors)?;
     let example = word.example;
+    if !literal.suffix().is_empty() {
+        errors.over(literal, format!("a plain number is needed: write `{example}`"));
+        return None;
+    }
     match literal.base10_parse::<u32>() {
         Ok(value) if value >= least => return Some(Spanned { value, span: literal.span() }),
         Err(_) if !literal.base10_digits().starts_with('-') => {
@@ -69,9 +74,12 @@ pub(super) fn strings(arg: Option<Arg>, word: Word, errors: &mut Errors) -> Opti
     let array: ExprArray = assigned(arg?, word, "a list of strings", errors)?;
     let mut strings = Vec::new();
     for element in array.elems {
-        match element {
-            Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(literal), .. }) => strings.push(literal),
-            other => errors.over(other, format!("expected a string: write `{}`", word.example)),
+        match syn::parse2(element.to_token_stream()) {
+            Ok(literal) => strings.push(literal),
+            Err(_) => {
+                errors.over(element, format!("expected a string: write `{}`", word.example));
+                return None;
+            }
         }
     }
     Some(strings)
@@ -89,7 +97,8 @@ pub(super) fn choice<T: Copy>(
     let written: Ident = assigned(arg?, word, &format!("one of {names} (no quotes)"), errors)?;
     let chosen = choices.iter().find(|(name, _)| written == name);
     if chosen.is_none() {
-        errors.over(&written, format!("expected one of {names}"));
+        let example = word.example;
+        errors.over(&written, format!("expected one of {names}: write `{example}`"));
     }
     chosen.map(|(_, value)| *value)
 }
@@ -118,15 +127,20 @@ pub(super) fn shape(arg: Arg, word: Word, errors: &mut Errors) -> Option<Shape> 
             errors.at(arg.name.span(), format!("a value is missing: write `{}`", word.example));
             None
         }
+        Value::Broken => None,
     }
 }
 
 fn assigned<T: Parse>(arg: Arg, word: Word, what: &str, errors: &mut Errors) -> Option<T> {
     let span = arg.span();
     let refusal = format!("`{}` takes {what}: write `{}`", word.name, word.example);
-    let Value::Assigned(tokens) = arg.value else {
-        errors.at(span, refusal);
-        return None;
+    let tokens = match arg.value {
+        Value::Assigned(tokens) => tokens,
+        Value::Broken => return None,
+        Value::Missing | Value::Nested(_) => {
+            errors.at(span, refusal);
+            return None;
+        }
     };
     match syn::parse2(tokens.clone()) {
         Ok(value) => Some(value),

@@ -23,7 +23,8 @@ pub(crate) enum DelayArgs {
         max: Option<Duration>,
         jitter: &'static str,
     },
-    Listed(Spanned<()>, Vec<Duration>),
+    /// The place of the word, and the delays unless one of them is wrong.
+    Listed(Spanned<()>, Option<Vec<Duration>>),
 }
 
 const BACKOFFS: &[(&str, &str)] =
@@ -41,8 +42,7 @@ impl RetryArgs {
             }
         };
         let mut list = ArgList::parse(split_at_commas(tokens), RETRY_LIST, errors);
-        let immediate = read::integer(list.take(IMMEDIATE), IMMEDIATE, 1, errors);
-        let pause = list.take(IMMEDIATE_DELAY);
+        let (immediate, pause) = (list.take(IMMEDIATE), list.take(IMMEDIATE_DELAY));
         if let (None, Some(pause)) = (&immediate, &pause) {
             let message = format!(
                 "there are no immediate retries to pause before: add `{}`",
@@ -51,7 +51,7 @@ impl RetryArgs {
             errors.at(pause.name.span(), message);
         }
         Some(Self {
-            immediate: immediate.map_or(0, |immediate| immediate.value),
+            immediate: read::integer(immediate, IMMEDIATE, 1, errors).map_or(0, |i| i.value),
             immediate_delay: read::duration(pause, IMMEDIATE_DELAY, errors).map(|d| d.value),
             delays: match list.take(DELAYS) {
                 Some(delays) => listed(delays, list, errors),
@@ -87,9 +87,11 @@ fn listed(delays: Arg, mut list: ArgList, errors: &mut Errors) -> DelayArgs {
     if literals.as_ref().is_some_and(Vec::is_empty) {
         errors.at(span, format!("`delays` is empty: write `{}`", DELAYS.example));
     }
-    let literals = literals.unwrap_or_default();
-    let durations = literals.iter().filter_map(|literal| read::duration_of(literal, errors));
-    DelayArgs::Listed(Spanned { value: (), span }, durations.map(|d| d.value).collect())
+    let delays = literals.and_then(|literals| {
+        let read: Vec<_> = literals.iter().map(|each| read::duration_of(each, errors)).collect();
+        read.into_iter().map(|delay| delay.map(|delay| delay.value)).collect()
+    });
+    DelayArgs::Listed(Spanned { value: (), span }, delays)
 }
 
 fn refuse_beside_delays(list: &mut ArgList, word: Word, errors: &mut Errors) {

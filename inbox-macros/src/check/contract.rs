@@ -1,6 +1,6 @@
 use super::name::name;
 use crate::errors::Errors;
-use crate::model::{Contract, Fields, Template};
+use crate::model::{self, Contract, Fields, Template};
 use crate::words::NAME;
 
 pub(crate) fn contract(contract: &Contract, errors: &mut Errors) {
@@ -31,14 +31,14 @@ fn key_names_fields(template: &Template, fields: &Fields, errors: &mut Errors) {
             errors.over(
                 &template.literal,
                 "an enum's variants share no fields, so a key cannot name one: wrap the enum in a \
-                 struct, or give the key in `ScheduleOptions`",
+                 struct that has the field",
             );
             return;
         }
         Fields::Unknown => return,
     };
-    for unknown in template.fields.iter().map(|path| &path[0]).filter(|name| !names.contains(name))
-    {
+    let first = template.fields.iter().filter_map(|path| path.first()).map(model::member_name);
+    for unknown in first.filter(|name| !names.contains(name)) {
         let known: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let message = format!("there is no field `{unknown}`; the fields are {known}");

@@ -12,6 +12,7 @@ pub(crate) fn handler(handler: &Handler, errors: &mut Errors) {
     batch_and_command_agree(handler, errors);
     attempts_and_delays_agree(handler, errors);
     self_stands_in_a_block(handler, errors);
+    each_loan_is_taken_once(handler, errors);
 }
 
 fn names(handler: &Handler, errors: &mut Errors) {
@@ -55,11 +56,12 @@ fn batch_and_command_agree(handler: &Handler, errors: &mut Errors) {
 fn attempts_and_delays_agree(handler: &Handler, errors: &mut Errors) {
     let args = &handler.args;
     let (Some(attempts), Some(retry)) = (&args.max_attempts, &args.retry) else { return };
-    let DelayArgs::Listed(written, delays) = &retry.delays else { return };
+    let DelayArgs::Listed(written, Some(delays)) = &retry.delays else { return };
     let implied = delays.len() + 1;
     if usize::try_from(attempts.value) != Ok(implied) {
+        let noun = if delays.len() == 1 { "delay stands" } else { "delays stand" };
         let message = format!(
-            "{} delays stand between {implied} attempts, but `max_attempts` is {}: leave \
+            "{} {noun} between {implied} attempts, but `max_attempts` is {}: leave \
              `max_attempts` out, or list as many delays as it needs",
             delays.len(),
             attempts.value
@@ -72,7 +74,19 @@ fn self_stands_in_a_block(handler: &Handler, errors: &mut Errors) {
     if handler.owner.is_none() && handler.function.receiver.is_some() {
         errors.over(
             &handler.function.ident,
-            "a handler that takes `self` is a method: put `#[handlers]` on its impl block",
+            "a handler that takes `self` is a method: put `#[handlers]` on its impl block, and write \
+             `#[handler(..)]` there as such, not renamed and not in `cfg_attr`",
         );
+    }
+}
+
+/// The registry finds those that are spelled differently.
+fn each_loan_is_taken_once(handler: &Handler, errors: &mut Errors) {
+    let lent = handler.function.parameters.iter().filter(|parameter| parameter.is_lent);
+    let lent: Vec<_> = lent.map(|parameter| &parameter.ty).collect();
+    for (at, ty) in lent.iter().enumerate() {
+        if lent[..at].contains(ty) {
+            errors.over(ty, "a layer lends one of these to a run: take it once");
+        }
     }
 }

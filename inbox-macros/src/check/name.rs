@@ -34,6 +34,9 @@ fn refusal(text: &str, what: &str) -> Option<String> {
     if text.starts_with(inner) || text.ends_with(inner) {
         return Some(format!("the {what} must start and end with a letter or a digit"));
     }
+    if text.chars().zip(text.chars().skip(1)).any(|(left, right)| inner(left) && inner(right)) {
+        return Some(format!("the {what} has two separators in a row: keep one"));
+    }
     None
 }
 
@@ -50,8 +53,19 @@ mod tests {
 
     #[test]
     fn all_else_is_refused() {
-        for text in ["", " a", "a b", "-a", "a.", "a/b", "a:b", "größe", &"x".repeat(LONGEST + 1)]
-        {
+        for text in [
+            "",
+            " a",
+            "a b",
+            "-a",
+            "a.",
+            "a/b",
+            "a:b",
+            "a--b",
+            "a._b",
+            "größe",
+            &"x".repeat(LONGEST + 1),
+        ] {
             assert!(refusal(text, "key").is_some(), "{text}");
         }
     }

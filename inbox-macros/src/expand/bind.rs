@@ -10,7 +10,10 @@ pub(super) fn bind(handler: &Handler, command: &CommandParameter) -> TokenStream
     let arguments = arguments(handler, command);
     let names: Vec<_> = arguments.iter().map(|argument| &argument.name).collect();
     let prepare = arguments.iter().map(|argument| &argument.prepare);
-    let extract = arguments.iter().map(|argument| &argument.extract);
+    // What was lent is taken last: if another argument is refused, the layer still has it.
+    let (lent, extracted): (Vec<_>, Vec<_>) =
+        arguments.iter().partition(|argument| argument.is_lent);
+    let extract = extracted.into_iter().chain(lent).map(|argument| &argument.extract);
     let call = call(handler, &arguments);
     let into_result = match &handler.function.output {
         Some(ty) => quote_spanned!(shown(ty)=> <#ty as __inbox::HandlerReturn>::into_result),

@@ -1,8 +1,8 @@
 use proc_macro2::{Literal, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::{Ident, Index, LitStr, Type};
+use quote::{quote, quote_spanned};
+use syn::{Ident, LitStr, Type};
 
-use super::{hidden, location, option, shown, unique};
+use super::{hidden, location, option, shown, spelled, unique};
 use crate::model::{Contract, Template};
 
 /// `impl Contract`, the registration and the uniqueness guard.
@@ -30,6 +30,7 @@ pub(crate) fn contract(contract: &Contract) -> TokenStream {
     let templates = templates(contract);
     let keys = keys(contract);
     let guard = unique::contract(name, version);
+    let label = spelled(ty);
     let location = location(Span::call_site());
     let items = quote! {
         #upgrade
@@ -47,10 +48,10 @@ pub(crate) fn contract(contract: &Contract) -> TokenStream {
         #guard
 
         __inbox::inventory::submit! {
-            __inbox::ContractDescriptor::of::<#ty>(::core::stringify!(#ty), #location)
+            __inbox::ContractDescriptor::of::<#ty>(#label, #location)
         }
     };
-    hidden(&contract.conditions, &contract.krate, &items)
+    hidden(&[], &contract.krate, &items)
 }
 
 /// The step from the older version. It is the one place that names the older type, so that what
@@ -103,20 +104,9 @@ fn keys(contract: &Contract) -> TokenStream {
 fn written(template: &Template) -> TokenStream {
     let span = shown(&template.literal);
     let format = Literal::string(&template.format);
-    let fields = template.fields.iter().map(|path| {
-        let members = path.iter().map(|name| member(name, span));
-        quote_spanned!(span=> __inbox::key_part(&self.#(#members).*))
-    });
+    let fields = template
+        .fields
+        .iter()
+        .map(|members| quote_spanned!(span=> __inbox::key_part(&self.#(#members).*)));
     quote!(__inbox::format!(#format #(, #fields)*))
-}
-
-fn member(name: &str, span: Span) -> TokenStream {
-    match name.parse::<u32>() {
-        Ok(index) => Index { index, span }.to_token_stream(),
-        // A field may be called `type`: written `r#type`, but `{type}` in a key.
-        Err(_) => match syn::parse_str::<Ident>(name) {
-            Ok(_) => Ident::new(name, span).to_token_stream(),
-            Err(_) => Ident::new_raw(name, span).to_token_stream(),
-        },
-    }
 }

@@ -1,8 +1,8 @@
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote, quote_spanned};
+use quote::{quote, quote_spanned};
 
 use super::bind::bind;
-use super::{hidden, location, option, options, shown, unique};
+use super::{hidden, location, option, options, shown, spelled, unique};
 use crate::model::{CommandParameter, Handler, HandlerBlock};
 
 /// The registration of a handler, and the uniqueness guards of its keys.
@@ -51,7 +51,7 @@ pub(crate) fn handler_block(block: &HandlerBlock) -> TokenStream {
 fn name(handler: &Handler) -> String {
     let function = &handler.function.ident;
     match &handler.owner {
-        Some(owner) => format!("{}::{function}", owner.to_token_stream()).replace(' ', ""),
+        Some(owner) => format!("{}::{function}", spelled(owner)),
         None => function.to_string(),
     }
 }

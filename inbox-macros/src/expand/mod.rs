@@ -13,17 +13,17 @@ pub(crate) use contract::contract;
 pub(crate) use handler::{handler, handler_block};
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Attribute, Path};
+use syn::{Attribute, Path, Type};
 
 /// Wraps generated items so that they leave no name behind.
 fn hidden(conditions: &[Attribute], krate: &Path, items: &TokenStream) -> TokenStream {
     quote! {
         #(#conditions)*
         // The uniqueness guard is exported from wherever the user's item stands, a function's
-        // body included.
-        #[allow(non_local_definitions)]
+        // body included; and to name what is deprecated is the user's choice, made elsewhere.
+        #[allow(deprecated, non_local_definitions)]
         const _: () = {
             use #krate::__private as __inbox;
             #items
@@ -41,6 +41,17 @@ fn shown(at: &impl Spanned) -> Span {
 /// traced back to the outermost attribute.
 fn location(attribute: Span) -> TokenStream {
     quote_spanned!(attribute=> __inbox::Location::here())
+}
+
+/// A type as its user spells it.
+fn spelled(ty: &Type) -> String {
+    let tokens = ty.to_token_stream().to_string();
+    tokens
+        .replace(" < ", "<")
+        .replace(" > ", ">")
+        .replace(" >", ">")
+        .replace(" :: ", "::")
+        .replace(" ,", ",")
 }
 
 fn option(value: Option<impl quote::ToTokens>) -> TokenStream {

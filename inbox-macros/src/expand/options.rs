@@ -46,7 +46,7 @@ pub(super) fn check_per_key(args: &HandlerArgs) -> Option<TokenStream> {
 
 /// Listed delays stand between attempts, so they decide how many there are.
 fn max_attempts(args: &HandlerArgs) -> Option<u32> {
-    if let Some(RetryArgs { delays: DelayArgs::Listed(_, delays), .. }) = &args.retry {
+    if let Some(RetryArgs { delays: DelayArgs::Listed(_, Some(delays)), .. }) = &args.retry {
         return u32::try_from(delays.len() + 1).ok();
     }
     args.max_attempts.map(|attempts| attempts.value)
@@ -57,13 +57,18 @@ fn retry(args: &RetryArgs) -> TokenStream {
     let immediate_delay = or_default(args.immediate_delay, "DEFAULT_IMMEDIATE_DELAY");
     let delays = match &args.delays {
         DelayArgs::Listed(_, delays) => {
-            let delays = delays.iter().copied().map(duration);
+            let delays = delays.iter().flatten().copied().map(duration);
             quote!(__inbox::Delays::Listed(__inbox::Cow::Borrowed(&[#(#delays),*])))
         }
         DelayArgs::Growing { backoff, initial, max, jitter } => {
             let (backoff, jitter) = (variant(backoff), variant(jitter));
-            let initial = or_default(*initial, "DEFAULT_INITIAL");
-            let max = or_default(*max, "DEFAULT_MAX");
+            // A default gives way to what is written: the first delay is never above the longest.
+            let (first, longest) =
+                (or_default(*initial, "DEFAULT_INITIAL"), or_default(*max, "DEFAULT_MAX"));
+            let (initial, max) = match (initial, max) {
+                (None, Some(_)) => (quote!(__inbox::shorter(#first, #longest)), longest),
+                _ => (first.clone(), quote!(__inbox::longer(#first, #longest))),
+            };
             quote! {
                 __inbox::Delays::Growing {
                     backoff: __inbox::Backoff::#backoff,

@@ -48,11 +48,14 @@ fn guard(span: Span, macro_name: &str, symbol: &str) -> TokenStream {
     }
 }
 
-/// Spells a name as an identifier, two names never alike: `charge-card` is `charge_2dcard`.
+/// Spells a name as an identifier, two names never alike: separators become one, two or three
+/// underscores, and no name has two separators in a row.
 fn identifier(name: &str) -> String {
-    let spelled = name.bytes().map(|byte| match byte {
-        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
-        byte => format!("_{byte:02x}"),
+    let spelled = name.chars().map(|c| match c {
+        '-' => "_".to_owned(),
+        '.' => "__".to_owned(),
+        '_' => "___".to_owned(),
+        letter => letter.to_string(),
     });
     spelled.collect()
 }
@@ -63,7 +66,7 @@ mod tests {
 
     #[test]
     fn names_that_differ_in_punctuation_alone_stay_apart() {
-        let names = ["a-b", "a_b", "a.b", "ab", "a_2db", "a-2db"];
+        let names = ["a-b", "a_b", "a.b", "ab", "a-b.c", "a.b-c", "a_b-c", "a-b_c"];
         let spelled: std::collections::BTreeSet<_> = names.map(identifier).into_iter().collect();
         assert_eq!(spelled.len(), names.len());
     }

@@ -1,7 +1,7 @@
 use proc_macro2::TokenStream;
-use syn::{Attribute, Data, DeriveInput, GenericParam, LitStr, Path, Type, parse_quote};
+use syn::{Data, DeriveInput, GenericParam, LitStr, Path, Type, parse_quote};
 
-use super::{Template, conditions, krate};
+use super::{Template, krate, member_name};
 use crate::args::{ContractArgs, Spanned, split_at_commas};
 use crate::errors::Errors;
 use crate::words::{CONTRACT, INBOX_CONTRACT};
@@ -12,7 +12,6 @@ use crate::words::{CONTRACT, INBOX_CONTRACT};
 pub(crate) struct Contract {
     pub(crate) ty: Option<Type>,
     pub(crate) fields: Fields,
-    pub(crate) conditions: Vec<Attribute>,
     pub(crate) name: Option<LitStr>,
     pub(crate) version: Option<Spanned<u32>>,
     pub(crate) keys: Keys,
@@ -24,6 +23,8 @@ pub(crate) struct Keys {
     pub(crate) idempotency: Option<Template>,
     pub(crate) ordering: Option<Template>,
     pub(crate) concurrency: Option<Template>,
+    /// Whether there is one, right or wrong.
+    pub(crate) has_concurrency_key: bool,
 }
 
 /// What a key may name.
@@ -44,56 +45,61 @@ impl Contract {
         refuse_generics(item, errors);
         let stands_alone = item.generics.params.is_empty() && !matches!(item.data, Data::Union(_));
         let ty = stands_alone.then(|| parse_quote!(#ident));
-        Self::new(args, ty, fields(item, errors), conditions(&item.attrs), errors)
+        Self::new(args, ty, fields(item, errors), errors)
     }
 
     /// `contract!(Archive<String>, ..)`
     pub(crate) fn of_type(input: TokenStream, errors: &mut Errors) -> Self {
         let mut pieces = split_at_commas(input);
-        let is_argument =
-            |piece: &TokenStream| piece.clone().into_iter().any(|token| token.to_string() == "=");
-        let ty = match pieces.first() {
-            Some(first) if !is_argument(first) => pieces.remove(0),
-            _ => TokenStream::new(),
-        };
-        let args = ContractArgs::parse(pieces, CONTRACT, errors);
-        let parsed = syn::parse2(ty.clone());
-        if parsed.is_err() {
+        let ty = leading_type(&mut pieces, errors);
+        let parsed = ty.clone().and_then(|ty| syn::parse2(ty).ok());
+        if parsed.is_none() {
             errors.over(
                 ty,
                 "expected the type first: write `contract!(Archive<String>, name = \"...\", \
                  version = 1);`",
             );
         }
-        Self::new(args, parsed.ok(), Fields::Unknown, Vec::new(), errors)
+        let args = ContractArgs::parse(pieces, CONTRACT, errors);
+        Self::new(args, parsed, Fields::Unknown, errors)
     }
 
-    fn new(
-        args: ContractArgs,
-        ty: Option<Type>,
-        fields: Fields,
-        conditions: Vec<Attribute>,
-        errors: &mut Errors,
-    ) -> Self {
+    fn new(args: ContractArgs, ty: Option<Type>, fields: Fields, errors: &mut Errors) -> Self {
+        let has_concurrency_key = args.concurrency_key.is_some();
         let keys = Keys {
+            has_concurrency_key,
             idempotency: Template::parse(args.idempotency_key, errors),
             ordering: Template::parse(args.ordering_key, errors),
             concurrency: Template::parse(args.concurrency_key, errors),
         };
         let (name, version, upgrades) = (args.name, args.version, args.upgrades);
         let krate = krate(args.krate);
-        Self { ty, fields, conditions, name, version, keys, upgrades, krate }
+        Self { ty, fields, name, version, keys, upgrades, krate }
+    }
+}
+
+/// Takes the type out of `Type, name = ..`.
+fn leading_type(pieces: &mut Vec<TokenStream>, errors: &mut Errors) -> Option<TokenStream> {
+    let first: Vec<_> = pieces.first()?.clone().into_iter().collect();
+    let assignment = first.iter().position(|token| token.to_string() == "=");
+    match assignment {
+        None => Some(pieces.remove(0)),
+        // It starts with an argument.
+        Some(0 | 1) => None,
+        // `Type name = ..`
+        Some(at) => {
+            let (ty, argument) = first.split_at(at - 1);
+            errors.at(argument[0].span(), "expected a comma before this");
+            pieces[0] = argument.iter().cloned().collect();
+            Some(ty.iter().cloned().collect())
+        }
     }
 }
 
 fn fields(item: &DeriveInput, errors: &mut Errors) -> Fields {
     match &item.data {
         Data::Struct(data) => {
-            let names = data.fields.iter().enumerate().map(|(at, field)| match &field.ident {
-                Some(ident) => ident.to_string().trim_start_matches("r#").to_owned(),
-                None => at.to_string(),
-            });
-            Fields::Named(names.collect())
+            Fields::Named(data.fields.members().map(|member| member_name(&member)).collect())
         }
         Data::Enum(_) => Fields::OfEnum,
         Data::Union(data) => {

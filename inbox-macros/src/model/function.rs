@@ -1,6 +1,10 @@
-use syn::{FnArg, GenericParam, Ident, ReceiverKind, ReturnType, Safety, Signature, Type};
+use syn::visit::Visit;
+use syn::{
+    FnArg, GenericParam, Ident, Lifetime, ReceiverKind, ReturnType, Safety, Signature, Type,
+    TypeImplTrait, TypeReference,
+};
 
-use super::{CommandParameter, Parameter};
+use super::{CommandParameter, Parameter, ungrouped};
 use crate::errors::Errors;
 
 /// The signature of a handler, taken apart.
@@ -26,6 +30,7 @@ impl Function {
     pub(crate) fn read(signature: &Signature, errors: &mut Errors) -> Self {
         refuse_qualifiers(signature, errors);
         refuse_generics(signature, errors);
+        Concrete(errors).visit_signature(signature);
         let typed = signature.inputs.iter().filter(|input| matches!(input, FnArg::Typed(_)));
         let (first, rest) = (typed.clone().next(), typed.skip(1));
         if first.is_none() {
@@ -74,6 +79,28 @@ fn refuse_generics(signature: &Signature, errors: &mut Errors) {
     }
 }
 
+/// Refuses types that are not spelled out: a delivery must find one function.
+struct Concrete<'a>(&'a mut Errors);
+
+impl<'ast> Visit<'ast> for Concrete<'_> {
+    fn visit_type_impl_trait(&mut self, ty: &'ast TypeImplTrait) {
+        self.0.over(ty, "a handler's types are concrete: write the type's name for `impl Trait`");
+    }
+
+    // Named lifetimes and those of `&` are the function's own affair.
+    fn visit_lifetime(&mut self, lifetime: &'ast Lifetime) {
+        if lifetime.ident == "_" {
+            self.0.over(lifetime, "a handler's arguments own what they hold: no `'_` here");
+        }
+    }
+
+    fn visit_type_reference(&mut self, reference: &'ast TypeReference) {
+        self.visit_type(&reference.elem);
+    }
+
+    fn visit_receiver(&mut self, _: &'ast syn::Receiver) {}
+}
+
 fn receiver(signature: &Signature, errors: &mut Errors) -> Option<Receiver> {
     let receiver = signature.receiver()?;
     match &receiver.kind {
@@ -89,6 +116,6 @@ fn receiver(signature: &Signature, errors: &mut Errors) -> Option<Receiver> {
 }
 
 fn is_arc(ty: &Type) -> bool {
-    let Type::Path(path) = ty else { return false };
+    let Type::Path(path) = ungrouped(ty) else { return false };
     path.path.segments.last().is_some_and(|segment| segment.ident == "Arc")
 }

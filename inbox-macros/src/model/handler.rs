@@ -1,7 +1,7 @@
 use proc_macro2::{Span, TokenStream};
 use syn::{Attribute, Path, Signature, Type};
 
-use super::{Function, conditions, krate};
+use super::{Function, krate};
 use crate::args::HandlerArgs;
 use crate::errors::Errors;
 
@@ -11,6 +11,7 @@ pub(crate) struct Handler {
     pub(crate) function: Function,
     /// The type whose method it is.
     pub(crate) owner: Option<Type>,
+    /// What a method of a block stands under.
     pub(crate) conditions: Vec<Attribute>,
     pub(crate) krate: Path,
     /// The attribute's place.
@@ -22,7 +23,6 @@ impl Handler {
     pub(crate) fn read(
         args: TokenStream,
         attribute: Option<&Attribute>,
-        attributes: &[Attribute],
         signature: &Signature,
         errors: &mut Errors,
     ) -> Self {
@@ -32,7 +32,7 @@ impl Handler {
             args,
             function: Function::read(signature, errors),
             owner: None,
-            conditions: conditions(attributes),
+            conditions: Vec::new(),
             span: attribute.map_or_else(Span::call_site, |attribute| attribute.pound_token.span),
         }
     }

@@ -1,8 +1,12 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens as _;
 use syn::token::Paren;
+use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
-use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl, MacroDelimiter, Meta, MetaList, Type};
+use syn::{
+    Attribute, ExprPath, ImplItem, ImplItemFn, ItemImpl, Lifetime, MacroDelimiter, Meta, MetaList,
+    Path, QSelf, Type, parse_quote,
+};
 
 use super::{Handler, conditions, krate};
 use crate::args::Handlers;
@@ -24,13 +28,13 @@ impl HandlerBlock {
         let owner = (*item.self_ty).clone();
         let mut handlers = Vec::new();
         for method in item.items.iter_mut().filter_map(as_method) {
-            let Some(attribute) = take_handler_attribute(method) else { continue };
-            let mut handler = read_method(&attribute, method, &owner, errors);
-            handler.conditions.extend(conditions(&item.attrs));
-            if handler.args.krate.is_none() {
-                handler.krate = krate(block.krate.clone());
+            for attribute in take_handler_attributes(method) {
+                let mut handler = read_method(&attribute, method, &owner, errors);
+                if handler.args.krate.is_none() {
+                    handler.krate = krate(block.krate.clone());
+                }
+                handlers.push(handler);
             }
-            handlers.push(handler);
         }
         if handlers.is_empty() {
             errors.at(
@@ -50,19 +54,21 @@ fn as_method(item: &mut ImplItem) -> Option<&mut ImplItemFn> {
     }
 }
 
-/// Reads the `#[handler]` of a method and marks it as read.
-fn take_handler_attribute(method: &mut ImplItemFn) -> Option<Attribute> {
-    let is_handler = |attribute: &Attribute| {
+/// The `#[handler]` attributes of a method, which are marked as read.
+fn take_handler_attributes(method: &mut ImplItemFn) -> Vec<Attribute> {
+    let is_handler = |attribute: &&mut Attribute| {
         attribute.path().segments.last().is_some_and(|segment| segment.ident == "handler")
     };
-    let attribute = method.attrs.iter_mut().find(|attribute| is_handler(attribute))?;
-    let read = attribute.clone();
-    attribute.meta = Meta::List(MetaList {
-        path: attribute.path().clone(),
-        delimiter: MacroDelimiter::Paren(Paren::default()),
-        tokens: Ident::new(REGISTERED, Span::call_site()).into_token_stream(),
-    });
-    Some(read)
+    let mark = |attribute: &mut Attribute| {
+        let read = attribute.clone();
+        attribute.meta = Meta::List(MetaList {
+            path: read.path().clone(),
+            delimiter: MacroDelimiter::Paren(Paren::default()),
+            tokens: Ident::new(REGISTERED, Span::call_site()).into_token_stream(),
+        });
+        read
+    };
+    method.attrs.iter_mut().filter(is_handler).map(mark).collect()
 }
 
 fn read_method(
@@ -78,8 +84,9 @@ fn read_method(
     // Registration stands beside the block, where `Self` means nothing.
     let mut signature = method.sig.clone();
     NameSelf(owner).visit_signature_mut(&mut signature);
-    let mut handler = Handler::read(args, Some(attribute), &method.attrs, &signature, errors);
+    let mut handler = Handler::read(args, Some(attribute), &signature, errors);
     handler.owner = Some(owner.clone());
+    handler.conditions = conditions(&method.attrs);
     handler
 }
 
@@ -91,12 +98,39 @@ fn refuse_block(item: &ItemImpl, errors: &mut Errors) {
              write the block for each closed type",
         );
     }
+    Elided(errors).visit_type(&item.self_ty);
     if let Some((path, _)) = &item.trait_ {
         errors.over(path, "handlers are inherent methods: write `impl Type`, not `impl Trait for`");
     }
 }
 
+/// Refuses `impl Payments<'_>`: the registry holds the value for as long as the program runs.
+struct Elided<'a>(&'a mut Errors);
+
+impl<'ast> Visit<'ast> for Elided<'_> {
+    fn visit_lifetime(&mut self, lifetime: &'ast Lifetime) {
+        if lifetime.ident == "_" {
+            self.0
+                .over(lifetime, "the registry keeps this value: write `'static`, or own the data");
+        }
+    }
+}
+
+/// Writes the block's type for `Self`.
 struct NameSelf<'a>(&'a Type);
+
+impl NameSelf<'_> {
+    /// `Self::Part` becomes `<Type>::Part`.
+    fn qualify(&self, qself: &mut Option<QSelf>, path: &mut Path) {
+        let starts = path.segments.first().is_some_and(|segment| segment.ident == "Self");
+        if qself.is_none() && starts && path.segments.len() > 1 {
+            let owner = self.0;
+            let rest = path.segments.iter().skip(1);
+            let qualified: ExprPath = parse_quote!(<#owner>::#(#rest)::*);
+            (*qself, *path) = (qualified.qself, qualified.path);
+        }
+    }
+}
 
 impl VisitMut for NameSelf<'_> {
     fn visit_type_mut(&mut self, ty: &mut Type) {
@@ -104,8 +138,17 @@ impl VisitMut for NameSelf<'_> {
             Type::Path(path) if path.qself.is_none() && path.path.is_ident("Self") => {
                 *ty = self.0.clone();
             }
+            Type::Path(path) => {
+                self.qualify(&mut path.qself, &mut path.path);
+                visit_mut::visit_type_path_mut(self, path);
+            }
             _ => visit_mut::visit_type_mut(self, ty),
         }
+    }
+
+    fn visit_expr_path_mut(&mut self, path: &mut ExprPath) {
+        self.qualify(&mut path.qself, &mut path.path);
+        visit_mut::visit_expr_path_mut(self, path);
     }
 
     // `self` itself keeps its form: `self: Arc<Self>`.

@@ -14,15 +14,25 @@ pub(crate) use handlers::HandlerBlock;
 pub(crate) use parameter::{CommandParameter, Parameter};
 pub(crate) use template::Template;
 
-use syn::{Attribute, Path, parse_quote};
+use syn::ext::IdentExt as _;
+use syn::{Attribute, Member, Path, Type, parse_quote};
 
 /// The path of the `inbox` crate: `crate = path`, or what users have in their `Cargo.toml`.
 pub(crate) fn krate(given: Option<Path>) -> Path {
     given.unwrap_or_else(|| parse_quote!(::inbox))
 }
 
-/// The conditions an item stands under: what is generated beside it must stand under them too.
-pub(crate) fn conditions(attributes: &[Attribute]) -> Vec<Attribute> {
+/// A field's name as a key spells it; a tuple's are numbers.
+pub(crate) fn member_name(member: &Member) -> String {
+    match member {
+        Member::Named(ident) => ident.unraw().to_string(),
+        Member::Unnamed(index) => index.index.to_string(),
+    }
+}
+
+/// The conditions a method stands under: what is generated beside its block must stand under them
+/// too. (On items, the compiler decides about them before it calls an attribute.)
+fn conditions(attributes: &[Attribute]) -> Vec<Attribute> {
     let conditional = |attribute: &&Attribute| {
         attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
     };
@@ -35,4 +45,13 @@ pub(crate) fn conditions(attributes: &[Attribute]) -> Vec<Attribute> {
     };
     let kept = attributes.iter().filter(conditional).filter(|kept| !makes_no_condition(kept));
     kept.cloned().collect()
+}
+
+/// The type itself: one that a `macro_rules!` macro passes on comes in an invisible group.
+pub(crate) fn ungrouped(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => ungrouped(&group.elem),
+        Type::Paren(paren) => ungrouped(&paren.elem),
+        ty => ty,
+    }
 }

@@ -1,5 +1,6 @@
-use syn::{FnArg, GenericArgument, PathArguments, Type};
+use syn::{FnArg, GenericArgument, PatType, Path, PathArguments, Type};
 
+use super::ungrouped;
 use crate::errors::Errors;
 
 /// The first parameter of a handler.
@@ -12,7 +13,8 @@ pub(crate) struct CommandParameter {
 impl CommandParameter {
     pub(super) fn read(argument: &FnArg, errors: &mut Errors) -> Option<Self> {
         let FnArg::Typed(typed) = argument else { return None };
-        match &*typed.ty {
+        refuse_conditions(typed, errors);
+        match ungrouped(&typed.ty) {
             Type::Reference(reference) => {
                 let elem = &reference.elem;
                 errors.over(
@@ -21,8 +23,11 @@ impl CommandParameter {
                 );
                 Some(Self { ty: (**elem).clone(), is_batch: false })
             }
-            Type::ImplTrait(ty) => {
-                errors.over(ty, "a handler takes one concrete contract, not `impl Trait`");
+            ty if names_extractor(ty) => {
+                errors.over(
+                    ty,
+                    "the command comes first, the extractors after it: swap the parameters",
+                );
                 None
             }
             ty => Some(match batch_of(ty) {
@@ -33,10 +38,24 @@ impl CommandParameter {
     }
 }
 
+/// Whether this is one of our own extractors. Contracts of the same name can be had by a path.
+fn names_extractor(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    let name = path.path.segments.last().map(|segment| segment.ident.to_string());
+    is_ours(&path.path) && matches!(name.as_deref(), Some("State" | "Context" | "Headers"))
+}
+
+/// `Name` or `inbox::Name`.
+fn is_ours(path: &Path) -> bool {
+    path.segments.len() == 1
+        || path.segments.len() == 2 && path.segments.first().is_some_and(|s| s.ident == "inbox")
+}
+
 /// The `T` of `Batch<T>`.
 fn batch_of(ty: &Type) -> Option<Type> {
     let Type::Path(path) = ty else { return None };
-    let last = path.path.segments.last().filter(|segment| segment.ident == "Batch")?;
+    let segment = path.path.segments.last().filter(|_| is_ours(&path.path));
+    let last = segment.filter(|segment| segment.ident == "Batch")?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
     match arguments.args.first() {
         Some(GenericArgument::Type(ty)) if arguments.args.len() == 1 => Some(ty.clone()),
@@ -54,23 +73,38 @@ pub(crate) struct Parameter {
 impl Parameter {
     pub(super) fn read(argument: &FnArg, errors: &mut Errors) -> Option<Self> {
         let FnArg::Typed(typed) = argument else { return None };
-        match &*typed.ty {
+        refuse_conditions(typed, errors);
+        match ungrouped(&typed.ty) {
             Type::Reference(reference) if reference.mutability.is_some() => {
                 Some(Self { ty: (*reference.elem).clone(), is_lent: true })
             }
             Type::Reference(reference) => {
+                let taken = match ungrouped(&reference.elem) {
+                    ty if names_extractor(ty) => "drop the `&`",
+                    _ => "write `State<T>` for a value of the builder's `.state(value)`",
+                };
                 errors.over(
                     reference,
-                    "a handler takes extractors by value, such as `State<T>`; only what a layer \
-                     lends is borrowed, as `&mut T`",
+                    format!(
+                        "a handler takes extractors by value: {taken}; only what a layer lends is \
+                         borrowed, as `&mut T`"
+                    ),
                 );
                 None
             }
-            Type::ImplTrait(ty) => {
-                errors.over(ty, "a handler's arguments have concrete types, not `impl Trait`");
-                None
-            }
             ty => Some(Self { ty: ty.clone(), is_lent: false }),
+        }
+    }
+}
+
+fn refuse_conditions(parameter: &PatType, errors: &mut Errors) {
+    for attribute in &parameter.attrs {
+        if attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr") {
+            errors.over(
+                attribute,
+                "a handler's parameters cannot be conditional: write two functions, each under \
+                 its own `#[cfg]`",
+            );
         }
     }
 }

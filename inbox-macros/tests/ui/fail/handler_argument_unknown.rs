@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize)]
 struct Pay { id: u64 }
 
-#[handler(key = "pay", attempts = 3)]
+#[handler(key = "pay", colour = 3)]
 async fn pay(_command: Pay) {}
 
 fn main() {}

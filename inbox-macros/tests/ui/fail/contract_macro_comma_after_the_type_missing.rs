@@ -1,0 +1,9 @@
+use inbox::contract;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize)]
+struct Archive<T>(T);
+
+contract!(Archive<String> name = "archive", version = 1);
+
+fn main() {}

@@ -1,0 +1,11 @@
+use inbox::{State, handler, inbox_contract};
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "pay", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Pay { id: u64 }
+
+#[handler(key = "pay")]
+async fn pay(_command: Pay, _text: State<std::borrow::Cow<'_, str>>) {}
+
+fn main() {}
