@@ -1,31 +1,45 @@
 //! What a piece of code logs.
 
+use std::cell::RefCell;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Runs `code` and answers everything it logged, down to debug, one line each.
-pub fn captured(code: impl FnOnce()) -> String {
-    let lines = Lines::default();
+/// One subscriber for the whole process, made before anything is logged: a subscriber that comes
+/// later can miss what another thread is just logging for the first time. So where one test
+/// captures, all that log must.
+static SUBSCRIBER: LazyLock<bool> = LazyLock::new(|| {
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::DEBUG)
         .with_ansi(false)
         .without_time()
         .with_target(false)
-        .with_writer(lines.clone())
+        .with_writer(ThisThread)
         .finish();
-    tracing::subscriber::with_default(subscriber, code);
-    let written = lines.0.lock().unwrap_or_else(PoisonError::into_inner);
-    String::from_utf8_lossy(&written).into_owned()
+    tracing::subscriber::set_global_default(subscriber).is_ok()
+});
+
+thread_local! {
+    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-#[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
+/// Runs `code` and answers everything it logged on this thread, down to debug, one line each.
+///
+/// # Panics
+/// When the process has another subscriber already.
+pub fn captured(code: impl FnOnce()) -> String {
+    assert!(*SUBSCRIBER, "this process has another subscriber already");
+    LOGGED.take();
+    code();
+    String::from_utf8_lossy(&LOGGED.take()).into_owned()
+}
 
-impl Write for Lines {
+struct ThisThread;
+
+impl Write for ThisThread {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        LOGGED.with_borrow_mut(|logged| logged.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -33,10 +47,10 @@ impl Write for Lines {
     }
 }
 
-impl<'a> MakeWriter<'a> for Lines {
+impl MakeWriter<'_> for ThisThread {
     type Writer = Self;
 
-    fn make_writer(&'a self) -> Self {
-        self.clone()
+    fn make_writer(&self) -> Self {
+        Self
     }
 }

@@ -37,7 +37,7 @@ fn one_handler_per_key_links_and_registers() {
         assert!(build.succeeded, "profile {profile} said:\n{}", build.output);
     });
     let run = Fixture::new("link").cargo("run", "app-one-handler", &[]);
-    assert_eq!(run.output, "contract payments.pay 1\nhandler charge-card\n");
+    assert_eq!(run.output, "contract payments.pay v1\nhandler charge-card\n");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn two_versions_of_one_contract_link_and_register() {
         assert!(build.succeeded, "profile {profile} said:\n{}", build.output);
     });
     let run = Fixture::new("link").cargo("run", "app-two-versions", &[]);
-    assert_eq!(run.output, "contract payments.pay 1\ncontract payments.pay 2\n");
+    assert_eq!(run.output, "contract payments.pay v1\ncontract payments.pay v2\n");
 }
 
 #[test]

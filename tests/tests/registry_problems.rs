@@ -9,7 +9,6 @@ use inbox::registry::{
     RegistryBuilder,
 };
 use inbox::{ContractsWithoutHandler, Lend, Registry, State, handler, inbox_contract};
-use inbox_tests::log;
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "pay", version = 1)]
@@ -139,43 +138,6 @@ fn one_type_of_state_given_twice_is_refused() {
 }
 
 #[test]
-fn contracts_without_a_handler_warn_unless_allowed() {
-    let build = |policy| {
-        log::captured(|| {
-            let payments = Registry::builder().context("payments").state(Gateway).lends::<Ledger>();
-            payments.contracts_without_handler(policy).build().unwrap();
-        })
-    };
-    let warned = build(ContractsWithoutHandler::Warn);
-    let warnings: Vec<_> = warned.lines().filter(|line| line.contains("WARN")).collect();
-    // Version 1 of `pay` has no handler of its own either, but version 2 reads it.
-    assert_eq!(warnings.len(), 1, "{warned}");
-    assert!(warnings[0].contains("contract=\"refund\" version=1"), "{warned}");
-    assert!(warnings[0].contains("`use my_handlers as _;`"), "{warned}");
-    assert!(!build(ContractsWithoutHandler::Allow).contains("WARN"));
-}
-
-#[test]
-fn a_binary_that_links_contracts_only_is_told_how_to_link_handlers() {
-    let (contracts, _) = all();
-    let build = |policy| {
-        let builder = RegistryBuilder::new(Catalog::new(contracts.clone(), []));
-        log::captured(|| drop(builder.contracts_without_handler(policy).build().unwrap()))
-    };
-    let logged = build(ContractsWithoutHandler::Warn);
-    assert_eq!(logged.matches("WARN").count(), 1, "{logged}");
-    assert!(logged.contains("`use my_handlers as _;`"), "{logged}");
-    assert!(!build(ContractsWithoutHandler::Allow).contains("WARN"));
-}
-
-#[test]
-fn handlers_of_a_context_that_was_not_chosen_are_not_left_out_silently() {
-    let logged = log::captured(|| drop(Registry::builder().build().unwrap()));
-    assert!(logged.contains("handler left out"), "{logged}");
-    assert!(logged.contains("key=\"pay\" context=\"payments\""), "{logged}");
-}
-
-#[test]
 fn two_types_that_share_a_name_are_two_states() {
     fn first() -> impl Send + Sync + 'static {
         struct Local;
@@ -219,21 +181,4 @@ fn a_loan_taken_twice_is_refused_at_start_up() {
 fn an_error_shows_its_list_wherever_it_is_printed() {
     let error = Registry::builder().context("payments").build().unwrap_err();
     assert_eq!(format!("{error:?}"), error.to_string());
-}
-
-#[test]
-fn what_was_found_is_logged() {
-    let logged = log::captured(|| {
-        let payments = Registry::builder().context("payments").state(Gateway).lends::<Ledger>();
-        payments.build().unwrap();
-    });
-    assert!(
-        logged.contains(
-            "registry built contracts=[\"pay v1\", \"pay v2\", \"refund v1\"] \
-             handlers=[\"pay\", \"pay-later\"]"
-        ),
-        "{logged}"
-    );
-    assert!(logged.contains("handler registered key=\"pay\" legacy=[\"charge\"]"), "{logged}");
-    assert!(logged.contains("location=tests/tests/registry_problems.rs:"), "{logged}");
 }

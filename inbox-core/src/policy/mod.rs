@@ -1,5 +1,6 @@
 //! Numbers that decide: how a failed delivery is tried again, and how much runs at once.
 
+mod backoff;
 pub(crate) mod limits;
 pub(crate) mod retry;
 
