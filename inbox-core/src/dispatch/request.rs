@@ -13,7 +13,7 @@ use crate::extract::{Lend, Rejection};
 /// Owned, `'static` and cheap to clone, so any `tower` layer can hold it, move it to a task or
 /// send it twice. Clones are one request: they share the cancellation and what layers added.
 ///
-/// ```
+/// ```standalone_crate
 /// use std::time::Duration;
 /// use inbox::dispatch::{CancellationToken, Delivery};
 /// use inbox::message::Envelope;

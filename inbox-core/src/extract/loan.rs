@@ -9,7 +9,7 @@ use crate::dispatch::Request;
 /// The layer calls [`Request::lend`] before the handler and [`Request::reclaim`] after it, and
 /// the builder is told with `.lends::<T>()`, so that a handler no layer serves fails at start-up.
 ///
-/// ```
+/// ```standalone_crate
 /// use inbox::{Lend, handler, inbox_contract};
 ///
 /// struct Ledger {

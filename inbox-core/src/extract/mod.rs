@@ -19,7 +19,7 @@ pub use state::{Shareable, State};
 /// What can be found at start-up is found there: [`prepare`](Self::prepare) runs once for every
 /// handler that takes the argument, [`extract`](Self::extract) once for every run.
 ///
-/// ```
+/// ```standalone_crate
 /// use inbox::Request;
 /// use inbox::extract::{Extract, Missing, Rejection, Setup};
 ///

@@ -23,7 +23,7 @@ pub(crate) use provided::Provided;
 
 /// The contracts and handlers of one host: sorted, unique, and ready to run.
 ///
-/// ```
+/// ```standalone_crate
 /// use inbox::Registry;
 ///
 /// let registry = Registry::builder().state("a value for `State<&str>`").build()?;
