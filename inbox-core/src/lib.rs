@@ -9,7 +9,8 @@
 //! | module | holds |
 //! |---|---|
 //! | [`contract`] | what a message is: name, version, keys, and how older versions are read |
-//! | [`message`] | one message as stored: id, payload, headers |
+//! | [`message`] | one message: id, payload, headers |
+//! | [`schedule`] | a command on its way into a store |
 //! | [`handler`] | what runs: the erased handler, its options, what it may return |
 //! | [`extract`] | what a handler may ask for besides the command |
 //! | [`registry`] | everything this binary registered, checked at start-up |
@@ -23,6 +24,7 @@ pub mod handler;
 pub mod message;
 pub mod policy;
 pub mod registry;
+pub mod schedule;
 
 mod location;
 mod timestamp;

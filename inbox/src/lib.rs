@@ -3,7 +3,7 @@
 //! # Where things are
 //!
 //! The nouns people type stand at the root; the rest is by topic: [`registry`] (what this binary
-//! registered), [`extract`] (what a handler may ask for), [`dispatch`] (the request that layers
+//! registered), [`schedule`] (a command on its way in), [`extract`] (what a handler may ask for), [`dispatch`] (the request that layers
 //! see), [`message`] and [`policy`].
 
 pub use inbox_core::Timestamp;
@@ -13,6 +13,7 @@ pub use inbox_core::extract::{Context, Extract, Lend, State};
 pub use inbox_core::handler::{Batch, HandlerError};
 pub use inbox_core::message::{Headers, MessageId};
 pub use inbox_core::registry::{ContractsWithoutHandler, Registry, RegistryError};
+pub use inbox_core::schedule::{Receipt, ScheduleOptions};
 
 #[doc(inline)]
 pub use inbox_macros::{contract, handler, handlers, inbox_contract};
@@ -47,12 +48,20 @@ pub mod dispatch {
     };
 }
 
-/// One message as stored.
+/// A command on its way into a store: how it is to be accepted, and what the caller is told.
+pub mod schedule {
+    pub use inbox_core::schedule::{
+        Acceptance, Limits, OnConflict, Priority, Receipt, ScheduleError, ScheduleOptions, Start,
+        prepare,
+    };
+}
+
+/// One message, before and after it was accepted.
 pub mod message {
     pub use inbox_core::ParseTimestampError;
     pub use inbox_core::contract::{Durable, EncodeError, KeyPart, UpgradesFrom};
     pub use inbox_core::message::{
-        Envelope, Headers, MessageId, ParseMessageIdError, Payload, PayloadError,
+        Envelope, Headers, Message, MessageId, ParseMessageIdError, Payload, PayloadError,
     };
 }
 

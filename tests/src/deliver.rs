@@ -1,8 +1,9 @@
 //! Deliveries made by hand, as a store would lease them.
 
 use inbox::dispatch::{CancellationToken, Delivery};
-use inbox::message::{Envelope, Payload};
-use inbox::{Contract, HandlerError, Registry, Request, Timestamp};
+use inbox::message::Payload;
+use inbox::schedule::{Limits, prepare};
+use inbox::{Contract, HandlerError, Registry, Request, ScheduleOptions, Timestamp};
 use tower::ServiceExt as _;
 
 /// The first delivery of `command` to the handler `key`.
@@ -10,8 +11,8 @@ use tower::ServiceExt as _;
 /// # Panics
 /// When the command cannot be encoded.
 pub fn delivery<T: Contract>(command: &T, key: &str) -> Delivery {
-    match Envelope::new(command, Timestamp::from_micros(0)) {
-        Ok(message) => Delivery::first(message, key),
+    match prepare(command, ScheduleOptions::new(), &Limits::default()) {
+        Ok(envelope) => Delivery::first(envelope.accepted(Timestamp::from_micros(0)), key),
         Err(error) => panic!("{error}"),
     }
 }

@@ -3,8 +3,10 @@
 //! A command, its handler, the registry that knows both, and one run of the handler.
 
 use inbox::dispatch::{CancellationToken, Delivery};
-use inbox::message::Envelope;
-use inbox::{Context, Registry, Request, State, Timestamp, handler, inbox_contract};
+use inbox::schedule::{Limits, prepare};
+use inbox::{
+    Context, Registry, Request, ScheduleOptions, State, Timestamp, handler, inbox_contract,
+};
 use serde::{Deserialize, Serialize};
 use tower::ServiceExt;
 
@@ -55,7 +57,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 
     for amount_cents in [1999, 0] {
         let command = ProcessPayment { payment_id: 42, amount_cents };
-        let message = Envelope::new(&command, Timestamp::now())?;
+        let envelope = prepare(&command, ScheduleOptions::new(), &Limits::default())?;
+        let message = envelope.accepted(Timestamp::now());
         for handler in registry.handlers_of(&message.contract, message.version) {
             let delivery = Delivery::first(message.clone(), handler.descriptor().key);
             let request = Request::new(delivery, CancellationToken::new());

@@ -1,10 +1,10 @@
-use crate::message::Envelope;
+use crate::message::Message;
 
 /// One message for one handler: what is leased, dispatched and settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// The message, as it was accepted.
-    pub message: Envelope,
+    pub message: Message,
     /// The key the delivery was stored under: the handler's own, or one it carries as legacy.
     pub handler_key: String,
     /// Which attempt this is, from 1. An attempt is one lease.
@@ -16,7 +16,7 @@ pub struct Delivery {
 impl Delivery {
     /// The first attempt to hand `message` to the handler `handler_key`.
     #[must_use]
-    pub fn first(message: Envelope, handler_key: impl Into<String>) -> Self {
+    pub fn first(message: Message, handler_key: impl Into<String>) -> Self {
         Self { message, handler_key: handler_key.into(), attempt: 1, delayed_retries: 0 }
     }
 }

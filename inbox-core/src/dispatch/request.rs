@@ -16,8 +16,8 @@ use crate::extract::{Lend, Rejection};
 /// ```standalone_crate
 /// use std::time::Duration;
 /// use inbox::dispatch::{CancellationToken, Delivery};
-/// use inbox::message::Envelope;
-/// use inbox::{Registry, Request, Timestamp, handler, inbox_contract};
+/// use inbox::schedule::{Limits, prepare};
+/// use inbox::{Registry, Request, ScheduleOptions, Timestamp, handler, inbox_contract};
 /// use tower::{ServiceBuilder, ServiceExt};
 ///
 /// #[inbox_contract(name = "greet", version = 1)]
@@ -38,8 +38,10 @@ use crate::extract::{Lend, Rejection};
 ///     .timeout(Duration::from_secs(30))
 ///     .service(handler.service());
 ///
-/// let message = Envelope::new(&Greet { name: "you".to_owned() }, Timestamp::now())?;
-/// let request = Request::new(Delivery::first(message, "greet"), CancellationToken::new());
+/// let command = Greet { name: "you".to_owned() };
+/// let envelope = prepare(&command, ScheduleOptions::new(), &Limits::default())?;
+/// let delivery = Delivery::first(envelope.accepted(Timestamp::now()), "greet");
+/// let request = Request::new(delivery, CancellationToken::new());
 /// service.oneshot(request).await?;
 /// # Ok(())
 /// # }

@@ -3,6 +3,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Extract, Missing, Rejection, Setup};
 use crate::dispatch::{Delivery, Request};
 use crate::message::{Headers, MessageId};
+use crate::schedule::ScheduleOptions;
 
 /// Facts about the message at hand and about this attempt to handle it.
 #[derive(Debug, Clone)]
@@ -65,6 +66,16 @@ impl Context {
     #[must_use]
     pub fn headers(&self) -> &Headers {
         &self.delivery().message.headers
+    }
+
+    /// Options for a command that follows from this one: it belongs to the same conversation and the
+    /// same tenant, and names this message as its cause.
+    pub fn follow_up(&self) -> ScheduleOptions {
+        let id = self.message_id().to_string();
+        ScheduleOptions::new()
+            .correlation_id(self.correlation_id().unwrap_or(&id))
+            .causation_id(&id)
+            .tenant(self.tenant())
     }
 
     /// Cancelled when the handler should stop: shutdown, a lost lease, or an operator.

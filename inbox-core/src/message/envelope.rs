@@ -1,19 +1,19 @@
-use super::{Headers, MessageId, Payload};
+use super::{Headers, Message, MessageId, Payload};
 use crate::Timestamp;
-use crate::contract::{Contract, EncodeError};
+use crate::schedule::{OnConflict, Priority, Start};
 
-/// A message as it was accepted, around its payload.
+/// A message that is ready to be accepted: its content, and how it is to be delivered.
 ///
-/// Written once and never changed; what happens to it afterwards belongs to its deliveries.
+/// Made by [`prepare`](crate::schedule::prepare), so it keeps within the limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
     /// Names the message everywhere.
     pub id: MessageId,
     /// The contract's stable name.
     pub contract: String,
-    /// The contract's version at the time of acceptance.
+    /// The contract's version.
     pub version: u32,
-    /// The content, undecoded.
+    /// The content.
     pub payload: Payload,
     /// What travels beside the payload.
     pub headers: Headers,
@@ -31,31 +31,31 @@ pub struct Envelope {
     pub tenant: String,
     /// After this moment the message is worth nothing: it expires undelivered.
     pub deliver_by: Option<Timestamp>,
-    /// When the store took responsibility for it.
-    pub accepted_at: Timestamp,
+    /// When it may first be handled.
+    pub start: Start,
+    /// Which of a handler's waiting deliveries goes first.
+    pub priority: Priority,
+    /// What happens when the idempotency key was accepted before, with another payload.
+    pub on_conflict: OnConflict,
 }
 
 impl Envelope {
-    /// A new message of `command`, with the keys its contract gives it.
-    ///
-    /// # Errors
-    /// When `command` has no JSON form.
-    pub fn new<T: Contract>(command: &T, accepted_at: Timestamp) -> Result<Self, EncodeError> {
-        let payload = command.to_payload();
-        Ok(Self {
-            id: MessageId::new(),
-            contract: T::NAME.to_owned(),
-            version: T::VERSION,
-            payload: payload.map_err(|source| EncodeError { contract: T::NAME, source })?,
-            headers: Headers::new(),
-            idempotency_key: command.idempotency_key(),
-            ordering_key: command.ordering_key(),
-            concurrency_key: command.concurrency_key(),
-            correlation_id: None,
-            causation_id: None,
-            tenant: String::new(),
-            deliver_by: None,
+    /// The message that a store keeps of this envelope.
+    #[must_use]
+    pub fn accepted(self, accepted_at: Timestamp) -> Message {
+        Message {
+            id: self.id,
+            contract: self.contract,
+            version: self.version,
+            payload: self.payload,
+            headers: self.headers,
+            ordering_key: self.ordering_key,
+            concurrency_key: self.concurrency_key,
+            correlation_id: self.correlation_id,
+            causation_id: self.causation_id,
+            tenant: self.tenant,
+            deliver_by: self.deliver_by,
             accepted_at,
-        })
+        }
     }
 }

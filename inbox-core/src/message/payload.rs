@@ -32,6 +32,21 @@ impl Payload {
         &self.0
     }
 
+    /// Whether some string in it holds U+0000, which PostgreSQL's `jsonb` cannot keep.
+    #[must_use]
+    pub fn has_nul(&self) -> bool {
+        let mut rest = self.0.as_slice();
+        // JSON writes the character as `\u0000`, and every backslash of the text doubled.
+        while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
+            rest = &rest[at + 1..];
+            if rest.starts_with(b"u0000") {
+                return true;
+            }
+            rest = rest.get(1..).unwrap_or_default();
+        }
+        false
+    }
+
     /// Reads the payload as a `T`.
     ///
     /// # Errors
@@ -63,6 +78,14 @@ impl PayloadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_nul_is_found_and_the_text_that_spells_one_is_not() {
+        for (text, has_nul) in [("a\0b", true), ("\\\0", true), ("\\u0000", false), ("\n", false)] {
+            assert_eq!(Payload::encode(text).unwrap().has_nul(), has_nul, "{text:?}");
+        }
+        assert!(!Payload::from_bytes(b"\\".to_vec()).has_nul());
+    }
 
     #[test]
     fn debug_never_shows_the_content() {

@@ -1,0 +1,32 @@
+use super::{Headers, MessageId, Payload};
+use crate::Timestamp;
+
+/// A message as it was accepted: written once and never changed. What happens to it afterwards
+/// belongs to its deliveries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Names the message everywhere.
+    pub id: MessageId,
+    /// The contract's stable name.
+    pub contract: String,
+    /// The contract's version at the time of acceptance.
+    pub version: u32,
+    /// The content, undecoded.
+    pub payload: Payload,
+    /// What travels beside the payload.
+    pub headers: Headers,
+    /// Deliveries of one handler with one ordering key run one at a time, in order.
+    pub ordering_key: Option<String>,
+    /// What a handler's limit per key counts.
+    pub concurrency_key: Option<String>,
+    /// The conversation this message belongs to.
+    pub correlation_id: Option<String>,
+    /// The message that caused this one.
+    pub causation_id: Option<String>,
+    /// Whose message this is; empty where an application has no tenants.
+    pub tenant: String,
+    /// After this moment the message is worth nothing: it expires undelivered.
+    pub deliver_by: Option<Timestamp>,
+    /// When the store took responsibility for it.
+    pub accepted_at: Timestamp,
+}
