@@ -246,6 +246,28 @@ async fn what_a_layer_leaves_can_be_extracted() {
     assert_eq!(*entries.lock().unwrap(), ["booked for alice"]);
 }
 
+/// A value that looks at the request it lies on while it is cloned.
+struct Curious(Request);
+
+impl Clone for Curious {
+    fn clone(&self) -> Self {
+        assert_eq!(self.0.extension(), Some(Caller("alice")));
+        Self(self.0.clone())
+    }
+}
+
+#[test]
+fn a_value_may_use_the_request_while_it_is_cloned_out_of_it() {
+    let (request, other) = (request_for("book", 1), request_for("book", 2));
+    request.extend(Caller("alice"));
+    other.extend(Curious(request.clone()));
+    request.extend(Curious(request.clone()));
+    assert!(other.extension::<Curious>().is_some());
+    assert!(request.extension::<Curious>().is_some());
+    // It holds the request it lies on: without something else in its place neither is dropped.
+    request.extend(Curious(request_for("book", 3)));
+}
+
 #[tokio::test]
 async fn a_refused_argument_leaves_the_loan_with_the_layer() {
     let registry = registry(&Arc::default());

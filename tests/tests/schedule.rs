@@ -156,6 +156,15 @@ fn a_command_without_a_json_form_is_refused_by_its_contracts_name() {
     assert_eq!(error.to_string(), "a command of contract `map` has no JSON form");
 }
 
+#[test]
+fn debug_shows_no_key_and_no_content() {
+    let options = ScheduleOptions::new().correlation_id("secret").header("token", "secret");
+    let envelope = prepare(&note("secret"), options, &Limits::default()).unwrap();
+    let message = envelope.clone().accepted(Timestamp::from_micros(0));
+    let shown = format!("{envelope:?} {message:?}");
+    assert!(shown.contains("note") && !shown.contains("secret"), "{shown}");
+}
+
 #[handler(key = "follow")]
 async fn follow(
     _command: Note,

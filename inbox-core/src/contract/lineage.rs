@@ -1,4 +1,4 @@
-/// The versions of one contract that its newest type can read, newest first.
+/// The versions of one contract that one type can read: its own, and older ones.
 #[derive(Debug, Clone, Copy)]
 pub struct Lineage {
     version: u32,

@@ -145,15 +145,14 @@ impl Request {
     }
 
     /// Leaves `value` for layers further in and for extractors, in the place of an earlier one of
-    /// its type.
+    /// its type. A value that holds a clone of this request would never be dropped.
     pub fn extend<T: Clone + Send + Sync + 'static>(&self, value: T) {
-        self.shared.extensions.put(TypeId::of::<T>(), Box::new(value));
+        self.shared.extensions.put(TypeId::of::<T>(), Arc::new(value));
     }
 
-    /// A clone of what a layer further out has left.
+    /// A clone of what was last left of this type, on this request or a clone of it.
     #[must_use]
     pub fn extension<T: Clone + Send + Sync + 'static>(&self) -> Option<T> {
-        let clone = |value: &(dyn std::any::Any + Send + Sync)| value.downcast_ref::<T>().cloned();
-        self.shared.extensions.look(TypeId::of::<T>(), clone).flatten()
+        self.shared.extensions.get(TypeId::of::<T>())?.downcast_ref().cloned()
     }
 }

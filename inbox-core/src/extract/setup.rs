@@ -11,7 +11,7 @@ pub struct Setup<'a> {
     borrowed: Vec<TypeId>,
 }
 
-/// Something a handler asks for that no one provided.
+/// Something a handler asks for that it cannot have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {

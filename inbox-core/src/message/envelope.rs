@@ -1,3 +1,5 @@
+use std::fmt;
+
 use super::{Headers, Message, MessageId, Payload};
 use crate::Timestamp;
 use crate::schedule::{OnConflict, Priority, Start};
@@ -5,7 +7,7 @@ use crate::schedule::{OnConflict, Priority, Start};
 /// A message that is ready to be accepted: its content, and how it is to be delivered.
 ///
 /// Made by [`prepare`](crate::schedule::prepare), so it keeps within the limits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Envelope {
     /// Names the message everywhere.
     pub id: MessageId,
@@ -57,5 +59,18 @@ impl Envelope {
             deliver_by: self.deliver_by,
             accepted_at,
         }
+    }
+}
+
+// Keys and ids are made of the payload's content: none of them is shown.
+impl fmt::Debug for Envelope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Envelope")
+            .field("id", &self.id)
+            .field("contract", &self.contract)
+            .field("version", &self.version)
+            .field("payload", &self.payload)
+            .field("headers", &self.headers)
+            .finish_non_exhaustive()
     }
 }

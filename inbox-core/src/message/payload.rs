@@ -17,7 +17,7 @@ impl Payload {
     /// # Errors
     /// When `value` has no JSON form, such as a map whose keys are not strings.
     pub fn encode<T: Serialize + ?Sized>(value: &T) -> Result<Self, PayloadError> {
-        serde_json::to_vec(value).map(Self).map_err(|error| PayloadError::new(&error))
+        serde_json::to_vec(value).map(Self).map_err(|error| PayloadError::new(&error, &[]))
     }
 
     /// The payload with exactly these bytes, such as those read from a store.
@@ -52,7 +52,7 @@ impl Payload {
     /// # Errors
     /// When the bytes are not JSON or the JSON does not fit `T`.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, PayloadError> {
-        serde_json::from_slice(&self.0).map_err(|error| PayloadError::new(&error))
+        serde_json::from_slice(&self.0).map_err(|error| PayloadError::new(&error, &self.0))
     }
 }
 
@@ -70,8 +70,8 @@ pub struct PayloadError {
 }
 
 impl PayloadError {
-    fn new(error: &serde_json::Error) -> Self {
-        Self { reason: redact::reason(error) }
+    fn new(error: &serde_json::Error, payload: &[u8]) -> Self {
+        Self { reason: redact::reason(error, payload) }
     }
 }
 

@@ -1,115 +1,99 @@
 use serde_json::error::Category;
 
+/// Openings of serde's own messages, and what is said where the rest must go.
+const KNOWN: &[(&str, &str)] = &[
+    ("invalid type: ", "a value of the wrong type"),
+    ("invalid value: ", "a value out of range"),
+    ("invalid length ", "a list of the wrong length"),
+    ("unknown variant ", "an unknown variant"),
+    ("unknown field ", "an unknown field"),
+    ("missing field ", "a missing field"),
+    ("duplicate field ", "a duplicate field"),
+];
+
+/// Words of those messages, which say nothing about a value.
+const TEMPLATE: &[&str] = &[
+    "array",
+    "boolean",
+    "byte",
+    "character",
+    "column",
+    "duplicate",
+    "element",
+    "elements",
+    "enum",
+    "expected",
+    "field",
+    "fields",
+    "floating",
+    "integer",
+    "invalid",
+    "length",
+    "line",
+    "map",
+    "missing",
+    "null",
+    "one",
+    "option",
+    "point",
+    "sequence",
+    "string",
+    "struct",
+    "tuple",
+    "type",
+    "unit",
+    "unknown",
+    "value",
+    "variant",
+    "with",
+];
+
 /// What a JSON reader objected to, without the value it met.
 ///
 /// `serde` quotes the offending value (`invalid type: string "4111…", expected u64`), and a type's
 /// own errors say what they like. The reason is stored beside the delivery and logged, where a
-/// payload's content has no place: only forms that are known to hold none are kept.
-pub(super) fn reason(error: &serde_json::Error) -> String {
+/// payload's content has no place. So only messages of a known form are kept, without what they
+/// quote; and of those only the ones that share no word with the payload.
+pub(super) fn reason(error: &serde_json::Error, payload: &[u8]) -> String {
     let text = error.to_string();
     if error.classify() != Category::Data {
         // Broken JSON: the reader names its position and what it wanted.
         return text;
     }
-    for opening in ["missing field `", "duplicate field `", "invalid length "] {
-        if text.starts_with(opening) {
-            return text;
-        }
+    let known = KNOWN.iter().find(|(opening, _)| text.starts_with(opening));
+    let Some((opening, summary)) = known else { return at("the type refused the value", error) };
+    match unquoted(opening, &text[opening.len()..]) {
+        Some(kept) if !shares_a_word(&kept, payload) => kept,
+        _ => at(summary, error),
     }
-    for opening in ["invalid type: ", "invalid value: ", "unknown variant ", "unknown field "] {
-        let Some(found) = text.strip_prefix(opening) else { continue };
-        // The last one: the value itself may contain these words.
-        let Some(expected) = found.rfind(", expected ") else { break };
-        let kind = found[..expected].split(['"', '`']).next().unwrap_or_default();
-        return format!("{}{}", format!("{opening}{kind}").trim_end(), &found[expected..]);
+}
+
+/// The message without the value it quotes.
+fn unquoted(opening: &str, found: &str) -> Option<String> {
+    if ["missing field ", "duplicate field ", "invalid length "].contains(&opening) {
+        return Some(format!("{opening}{found}"));
     }
+    // The last one: the value itself may contain these words.
+    let expected = found.rfind(", expected ")?;
+    let kind = found[..expected].split(['"', '`']).next().unwrap_or_default();
+    Some(format!("{}{}", format!("{opening}{kind}").trim_end(), &found[expected..]))
+}
+
+fn shares_a_word(kept: &str, payload: &[u8]) -> bool {
+    let payload = String::from_utf8_lossy(payload).to_lowercase();
+    let kept = kept.to_lowercase();
+    let words = kept.split(|c: char| !c.is_alphanumeric());
+    let telling = words.filter(|word| word.len() > 2 && !TEMPLATE.contains(word));
+    telling.into_iter().any(|word| payload.contains(word))
+}
+
+fn at(what: &str, error: &serde_json::Error) -> String {
     match error.line() {
         // The reader was done when the type refused what it had read.
-        0 => "the type refused the value".to_owned(),
-        line => format!("the type refused the value at line {line} column {}", error.column()),
+        0 => what.to_owned(),
+        line => format!("{what} at line {line} column {}", error.column()),
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use serde::Deserialize;
-    use serde::de::DeserializeOwned;
-
-    use super::*;
-
-    #[derive(Debug, Deserialize)]
-    #[serde(deny_unknown_fields)]
-    #[expect(dead_code, reason = "only its reading is tested")]
-    struct Card {
-        number: u64,
-    }
-
-    #[derive(Debug, Deserialize)]
-    enum Kind {
-        Visa,
-    }
-
-    #[derive(Debug, Deserialize)]
-    #[serde(try_from = "String")]
-    struct Picky;
-
-    impl TryFrom<String> for Picky {
-        type Error = String;
-
-        fn try_from(text: String) -> Result<Self, String> {
-            Err(format!("`{text}` is not a card number"))
-        }
-    }
-
-    fn said<T: DeserializeOwned>(json: &str) -> String {
-        serde_json::from_str::<T>(json).map_err(|error| reason(&error)).err().unwrap()
-    }
-
-    #[test]
-    fn a_value_of_the_wrong_type_is_not_repeated() {
-        assert_eq!(
-            said::<Card>(r#"{"number":"4111, expected 1111"}"#),
-            "invalid type: string, expected u64 at line 1 column 31"
-        );
-        assert_eq!(
-            said::<Card>(r#"{"number":null}"#),
-            "invalid type: null, expected u64 at line 1 column 14"
-        );
-    }
-
-    #[test]
-    fn a_value_out_of_range_is_not_repeated() {
-        assert_eq!(
-            said::<Card>(r#"{"number":-4111}"#),
-            "invalid value: integer, expected u64 at line 1 column 15"
-        );
-    }
-
-    #[test]
-    fn an_unknown_name_is_not_repeated() {
-        assert_eq!(
-            said::<Kind>(r#""Secret""#),
-            "unknown variant, expected `Visa` at line 1 column 8"
-        );
-        assert_eq!(
-            said::<Card>(r#"{"4111":1}"#),
-            "unknown field, expected `number` at line 1 column 7"
-        );
-        assert!(matches!(serde_json::from_str::<Kind>(r#""Visa""#), Ok(Kind::Visa)));
-    }
-
-    #[test]
-    fn what_a_type_says_of_its_value_is_not_repeated() {
-        assert_eq!(said::<Picky>(r#""4111""#), "the type refused the value");
-        assert_eq!(
-            said::<Vec<Picky>>(r#"["4111"]"#),
-            "the type refused the value at line 1 column 8"
-        );
-    }
-
-    #[test]
-    fn a_missing_field_keeps_its_name_and_broken_json_its_place() {
-        assert_eq!(said::<Card>("{}"), "missing field `number` at line 1 column 2");
-        assert_eq!(said::<Card>("{"), "EOF while parsing an object at line 1 column 1");
-    }
-}
+mod tests;

@@ -1,9 +1,11 @@
+use std::fmt;
+
 use super::{Headers, MessageId, Payload};
 use crate::Timestamp;
 
 /// A message as it was accepted: written once and never changed. What happens to it afterwards
 /// belongs to its deliveries.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Message {
     /// Names the message everywhere.
     pub id: MessageId,
@@ -29,4 +31,17 @@ pub struct Message {
     pub deliver_by: Option<Timestamp>,
     /// When the store took responsibility for it.
     pub accepted_at: Timestamp,
+}
+
+// Keys and ids are made of the payload's content: none of them is shown.
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("id", &self.id)
+            .field("contract", &self.contract)
+            .field("version", &self.version)
+            .field("payload", &self.payload)
+            .field("headers", &self.headers)
+            .finish_non_exhaustive()
+    }
 }

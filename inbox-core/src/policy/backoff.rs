@@ -9,7 +9,8 @@ impl RetryPolicy {
     /// How long a delivery waits after its `failures`th failed attempt, from 1.
     ///
     /// `random` decides about the jitter, so that the answer depends on nothing else. Whatever the
-    /// numbers are, the delay is neither zero nor above the longest, and nothing overflows.
+    /// numbers are, the delay is at least a millisecond and else not above the longest, and nothing
+    /// overflows.
     #[must_use]
     pub fn delay(&self, failures: u32, random: u64) -> Duration {
         let delay = match &self.delays {

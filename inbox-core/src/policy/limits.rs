@@ -31,10 +31,13 @@ pub struct Batching {
 }
 
 /// A limit that a macro has checked to be at least one.
+///
+/// # Panics
+/// While compiling, if it has not.
 #[must_use]
 pub const fn at_least_one(value: u32) -> NonZeroU32 {
     match NonZeroU32::new(value) {
         Some(value) => value,
-        None => NonZeroU32::MIN,
+        None => panic!("a limit of 0 was let through"),
     }
 }

@@ -67,9 +67,9 @@ impl RegistryBuilder {
         let mut problems = check::all(&self.catalog);
         problems.extend(self.provided.repeated.iter().map(|name| Problem::repeated_state(name)));
 
-        let contexts = check::contexts(&self.catalog, self.context.as_deref());
-        problems.extend(contexts.problem);
-        let (handlers, unbound) = bind::all(&contexts.handlers, &self.provided);
+        let chosen = check::chosen_handlers(&self.catalog, self.context.as_deref());
+        problems.extend(chosen.problem);
+        let (handlers, unbound) = bind::all(&chosen.handlers, &self.provided);
         problems.extend(unbound);
 
         let orphans = check::contracts_without_handler(&self.catalog);
@@ -81,8 +81,8 @@ impl RegistryBuilder {
         }
 
         let registry = Registry::new(self.catalog.contracts, handlers);
-        let chosen = self.context.as_deref();
-        report::found(&registry, self.without_handler, &orphans, chosen, &contexts.elsewhere);
+        let context = self.context.as_deref();
+        report::found(&registry, self.without_handler, &orphans, context, &chosen.elsewhere);
         Ok(registry)
     }
 }

@@ -86,14 +86,14 @@ pub(super) fn contracts_without_handler(catalog: &Catalog) -> Vec<&'static Contr
 }
 
 /// The handlers of one bounded context, and those of all others.
-pub(super) struct Contexts {
+pub(super) struct ChosenHandlers {
     pub(super) handlers: Vec<&'static HandlerDescriptor>,
     pub(super) elsewhere: Vec<&'static HandlerDescriptor>,
     pub(super) problem: Option<Problem>,
 }
 
 /// The handlers of the bounded context `name`, or of none.
-pub(super) fn contexts(catalog: &Catalog, name: Option<&str>) -> Contexts {
+pub(super) fn chosen_handlers(catalog: &Catalog, name: Option<&str>) -> ChosenHandlers {
     let all = catalog.handlers.iter().copied();
     let (handlers, elsewhere): (Vec<_>, Vec<_>) =
         all.clone().partition(|handler| handler.context == name);
@@ -109,5 +109,5 @@ pub(super) fn contexts(catalog: &Catalog, name: Option<&str>) -> Contexts {
         }
         _ => None,
     };
-    Contexts { handlers, elsewhere, problem }
+    ChosenHandlers { handlers, elsewhere, problem }
 }

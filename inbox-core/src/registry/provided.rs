@@ -5,13 +5,13 @@ use std::fmt;
 /// What the builder was given for handlers to ask for.
 #[derive(Default)]
 pub(crate) struct Provided {
-    states: HashMap<TypeId, State>,
+    states: HashMap<TypeId, ProvidedState>,
     lent: HashSet<TypeId>,
     /// The types of which a second value was given.
     pub(super) repeated: Vec<&'static str>,
 }
 
-struct State {
+struct ProvidedState {
     type_name: &'static str,
     value: Box<dyn Any + Send + Sync>,
 }
@@ -19,7 +19,7 @@ struct State {
 impl Provided {
     pub(super) fn add_state<T: Send + Sync + 'static>(&mut self, value: T) {
         let type_name = type_name::<T>();
-        let state = State { type_name, value: Box::new(value) };
+        let state = ProvidedState { type_name, value: Box::new(value) };
         if self.states.insert(TypeId::of::<T>(), state).is_some() {
             self.repeated.push(type_name);
         }

@@ -17,6 +17,8 @@ pub(crate) struct ContractArgs {
     pub(crate) concurrency_key: Option<LitStr>,
     pub(crate) upgrades: Option<Type>,
     pub(crate) krate: Option<Path>,
+    /// Whether there is a concurrency key, right or wrong.
+    pub(crate) has_concurrency_key: bool,
 }
 
 impl ContractArgs {
@@ -33,12 +35,14 @@ impl ContractArgs {
                 errors.at(Span::call_site(), message);
             }
         }
+        let concurrency_key = list.take(CONCURRENCY_KEY);
         Self {
+            has_concurrency_key: concurrency_key.is_some(),
             name: read::string(name, NAME, errors),
             version: read::integer(version, VERSION, 1, errors),
             idempotency_key: read::string(list.take(IDEMPOTENCY_KEY), IDEMPOTENCY_KEY, errors),
             ordering_key: read::string(list.take(ORDERING_KEY), ORDERING_KEY, errors),
-            concurrency_key: read::string(list.take(CONCURRENCY_KEY), CONCURRENCY_KEY, errors),
+            concurrency_key: read::string(concurrency_key, CONCURRENCY_KEY, errors),
             upgrades: read::ty(list.take(UPGRADES), UPGRADES, errors),
             krate: read::path(list.take(CRATE), CRATE, errors),
         }

@@ -66,11 +66,11 @@ impl HandlerArgs {
 }
 
 /// What `#[handlers(..)]` says.
-pub(crate) struct Handlers {
+pub(crate) struct HandlersArgs {
     pub(crate) krate: Option<Path>,
 }
 
-impl Handlers {
+impl HandlersArgs {
     pub(crate) fn parse(tokens: TokenStream, errors: &mut Errors) -> Self {
         let mut list = ArgList::parse(split_at_commas(tokens), HANDLERS, errors);
         Self { krate: read::path(list.take(CRATE), CRATE, errors) }

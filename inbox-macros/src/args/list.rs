@@ -1,6 +1,7 @@
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use syn::spanned::Spanned;
 
+use super::find_outside_angles;
 use crate::errors::Errors;
 use crate::words::{Vocabulary, Word};
 
@@ -47,7 +48,7 @@ impl ArgList {
         let mut pieces: Vec<_> = pieces.into_iter().collect();
         pieces.reverse();
         while let Some(piece) = pieces.pop() {
-            let (piece, next) = cut_before_next_argument(piece, errors);
+            let (piece, next) = cut_before_next_argument(piece, vocabulary, errors);
             pieces.extend(next);
             let Some(mut arg) = parse_arg(piece, vocabulary, errors) else { continue };
             if !vocabulary.words.iter().any(|word| arg.name == word.name) {
@@ -78,18 +79,21 @@ impl ArgList {
 /// Splits `name = "value" other = ..`, where a comma was forgotten.
 fn cut_before_next_argument(
     piece: TokenStream,
+    vocabulary: Vocabulary,
     errors: &mut Errors,
 ) -> (TokenStream, Option<TokenStream>) {
     let tokens: Vec<_> = piece.clone().into_iter().collect();
-    let starts_argument = |pair: &[TokenTree]| match pair {
-        [TokenTree::Ident(_), TokenTree::Punct(punct)] => punct.as_char() == '=',
+    let is_word = |name: &Ident| vocabulary.words.iter().any(|word| name == word.name);
+    let starts_argument = |rest: &[TokenTree]| match rest {
+        [TokenTree::Ident(_), TokenTree::Punct(punct), ..] => punct.as_char() == '=',
+        [TokenTree::Ident(name), TokenTree::Group(_), ..] => is_word(name),
         _ => false,
     };
     // `name = value` takes three tokens, `name(..)` two.
     let least = if matches!(tokens.get(1), Some(TokenTree::Group(_))) { 2 } else { 3 };
-    let next =
-        (least..tokens.len()).find(|at| starts_argument(&tokens[*at..(at + 2).min(tokens.len())]));
-    let Some(next) = next else { return (piece, None) };
+    let Some(next) = find_outside_angles(&tokens, least, starts_argument) else {
+        return (piece, None);
+    };
     errors.at(tokens[next].span(), "expected a comma before this");
     let (this, next) = tokens.split_at(next);
     (this.iter().cloned().collect(), Some(next.iter().cloned().collect()))

@@ -1,7 +1,7 @@
 //! First stage: the tokens between an attribute's parentheses become named, typed values.
 //!
-//! Everything that can be judged by one argument alone is judged here. A mistake is noted and the
-//! argument left out, so that the next one is still looked at.
+//! What a value's form tells is judged here. A mistake is noted and the argument left out, so that
+//! the next one is still looked at.
 
 mod contract;
 mod duration;
@@ -13,8 +13,8 @@ mod retry;
 mod split;
 
 pub(crate) use contract::ContractArgs;
-pub(crate) use handler::{HandlerArgs, Handlers};
+pub(crate) use handler::{HandlerArgs, HandlersArgs};
 pub(crate) use limits::{BatchArgs, RateArgs};
 pub(crate) use read::Spanned;
 pub(crate) use retry::{DelayArgs, RetryArgs};
-pub(crate) use split::split_at_commas;
+pub(crate) use split::{find_outside_angles, split_at_commas};

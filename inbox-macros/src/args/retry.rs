@@ -1,7 +1,9 @@
 use std::time::Duration;
 
+use proc_macro2::Span;
+
 use super::list::{Arg, ArgList};
-use super::read::{self, Shape, Spanned};
+use super::read::{self, Shape};
 use super::split_at_commas;
 use crate::errors::Errors;
 use crate::words::{
@@ -24,7 +26,7 @@ pub(crate) enum DelayArgs {
         jitter: &'static str,
     },
     /// The place of the word, and the delays unless one of them is wrong.
-    Listed(Spanned<()>, Option<Vec<Duration>>),
+    Listed(Span, Option<Vec<Duration>>),
 }
 
 const BACKOFFS: &[(&str, &str)] =
@@ -91,7 +93,7 @@ fn listed(delays: Arg, mut list: ArgList, errors: &mut Errors) -> DelayArgs {
         let read: Vec<_> = literals.iter().map(|each| read::duration_of(each, errors)).collect();
         read.into_iter().map(|delay| delay.map(|delay| delay.value)).collect()
     });
-    DelayArgs::Listed(Spanned { value: (), span }, delays)
+    DelayArgs::Listed(span, delays)
 }
 
 fn refuse_beside_delays(list: &mut ArgList, word: Word, errors: &mut Errors) {

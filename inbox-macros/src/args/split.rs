@@ -33,6 +33,26 @@ pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
     pieces
 }
 
+/// The place of the first token at or after `from`, outside of angle brackets, where `wanted` holds
+/// for the tokens from there on.
+pub(crate) fn find_outside_angles(
+    tokens: &[TokenTree],
+    from: usize,
+    wanted: impl Fn(&[TokenTree]) -> bool,
+) -> Option<usize> {
+    let mut angles = 0_u32;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == '<' => angles += 1,
+            TokenTree::Punct(punct) if punct.as_char() == '>' => angles = angles.saturating_sub(1),
+            _ if angles > 0 || at < from => {}
+            _ if wanted(&tokens[at..]) => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

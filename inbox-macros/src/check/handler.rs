@@ -66,7 +66,7 @@ fn attempts_and_delays_agree(handler: &Handler, errors: &mut Errors) {
             delays.len(),
             attempts.value
         );
-        errors.at(written.span, message);
+        errors.at(*written, message);
     }
 }
 

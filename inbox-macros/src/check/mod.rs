@@ -1,4 +1,4 @@
-//! Third stage: every rule that looks at more than one argument, one function each.
+//! Third stage: rules about what the values mean, alone and together, one function each.
 
 mod contract;
 mod handler;

@@ -61,7 +61,7 @@ fn retry(args: &RetryArgs) -> TokenStream {
             quote!(__inbox::Delays::Listed(__inbox::Cow::Borrowed(&[#(#delays),*])))
         }
         DelayArgs::Growing { backoff, initial, max, jitter } => {
-            let (backoff, jitter) = (variant(backoff), variant(jitter));
+            let (backoff, jitter) = (ident(backoff), ident(jitter));
             // A default gives way to what is written: the first delay is never above the longest.
             let (first, longest) =
                 (or_default(*initial, "DEFAULT_INITIAL"), or_default(*max, "DEFAULT_MAX"));
@@ -94,6 +94,7 @@ fn rate(args: &RateArgs) -> TokenStream {
 }
 
 fn batch(args: &BatchArgs) -> TokenStream {
+    // A size that is wrong was reported, and nothing is expanded then.
     let size = non_zero(args.size.unwrap_or(1));
     let linger = match args.linger {
         Some(linger) => duration(linger),
@@ -103,7 +104,7 @@ fn batch(args: &BatchArgs) -> TokenStream {
 }
 
 fn or_default(value: Option<Duration>, constant: &str) -> TokenStream {
-    let constant = variant(constant);
+    let constant = ident(constant);
     value.map_or_else(|| quote!(__inbox::RetryPolicy::#constant), duration)
 }
 
@@ -116,6 +117,6 @@ fn non_zero(value: u32) -> TokenStream {
     quote!(__inbox::at_least_one(#value))
 }
 
-fn variant(name: &str) -> Ident {
+fn ident(name: &str) -> Ident {
     Ident::new(name, Span::call_site())
 }

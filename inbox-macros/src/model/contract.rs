@@ -1,8 +1,8 @@
-use proc_macro2::TokenStream;
+use proc_macro2::{TokenStream, TokenTree};
 use syn::{Data, DeriveInput, GenericParam, LitStr, Path, Type, parse_quote};
 
 use super::{Template, krate, member_name};
-use crate::args::{ContractArgs, Spanned, split_at_commas};
+use crate::args::{ContractArgs, Spanned, find_outside_angles, split_at_commas};
 use crate::errors::Errors;
 use crate::words::{CONTRACT, INBOX_CONTRACT};
 
@@ -65,9 +65,8 @@ impl Contract {
     }
 
     fn new(args: ContractArgs, ty: Option<Type>, fields: Fields, errors: &mut Errors) -> Self {
-        let has_concurrency_key = args.concurrency_key.is_some();
         let keys = Keys {
-            has_concurrency_key,
+            has_concurrency_key: args.has_concurrency_key,
             idempotency: Template::parse(args.idempotency_key, errors),
             ordering: Template::parse(args.ordering_key, errors),
             concurrency: Template::parse(args.concurrency_key, errors),
@@ -81,7 +80,8 @@ impl Contract {
 /// Takes the type out of `Type, name = ..`.
 fn leading_type(pieces: &mut Vec<TokenStream>, errors: &mut Errors) -> Option<TokenStream> {
     let first: Vec<_> = pieces.first()?.clone().into_iter().collect();
-    let assignment = first.iter().position(|token| token.to_string() == "=");
+    let assigns = |rest: &[TokenTree]| rest[0].to_string() == "=";
+    let assignment = find_outside_angles(&first, 0, assigns);
     match assignment {
         None => Some(pieces.remove(0)),
         // It starts with an argument.

@@ -1,9 +1,6 @@
-use syn::visit::Visit;
-use syn::{
-    FnArg, GenericParam, Ident, Lifetime, ReceiverKind, ReturnType, Safety, Signature, Type,
-    TypeImplTrait, TypeReference,
-};
+use syn::{FnArg, GenericParam, Ident, Path, ReceiverKind, ReturnType, Safety, Signature, Type};
 
+use super::spelled::Spelled;
 use super::{CommandParameter, Parameter, ungrouped};
 use crate::errors::Errors;
 
@@ -27,10 +24,16 @@ pub(crate) enum Receiver {
 }
 
 impl Function {
-    pub(crate) fn read(signature: &Signature, errors: &mut Errors) -> Self {
+    /// `is_batch` says whether the attribute asks for a batch; `krate` is the `inbox` crate.
+    pub(crate) fn read(
+        signature: &Signature,
+        is_batch: bool,
+        krate: &Path,
+        errors: &mut Errors,
+    ) -> Self {
         refuse_qualifiers(signature, errors);
         refuse_generics(signature, errors);
-        Concrete(errors).visit_signature(signature);
+        Spelled::check(signature, errors);
         let typed = signature.inputs.iter().filter(|input| matches!(input, FnArg::Typed(_)));
         let (first, rest) = (typed.clone().next(), typed.skip(1));
         if first.is_none() {
@@ -43,8 +46,11 @@ impl Function {
         Self {
             ident: signature.ident.clone(),
             receiver: receiver(signature, errors),
-            command: first.and_then(|input| CommandParameter::read(input, errors)),
-            parameters: rest.filter_map(|input| Parameter::read(input, errors)).collect(),
+            command: first.and_then(|input| {
+                let others = rest.clone().next().is_some();
+                CommandParameter::read(input, is_batch, others, krate, errors)
+            }),
+            parameters: rest.filter_map(|input| Parameter::read(input, krate, errors)).collect(),
             output: match &signature.output {
                 ReturnType::Default => None,
                 ReturnType::Type(_, ty) => Some((**ty).clone()),
@@ -79,33 +85,12 @@ fn refuse_generics(signature: &Signature, errors: &mut Errors) {
     }
 }
 
-/// Refuses types that are not spelled out: a delivery must find one function.
-struct Concrete<'a>(&'a mut Errors);
-
-impl<'ast> Visit<'ast> for Concrete<'_> {
-    fn visit_type_impl_trait(&mut self, ty: &'ast TypeImplTrait) {
-        self.0.over(ty, "a handler's types are concrete: write the type's name for `impl Trait`");
-    }
-
-    // Named lifetimes and those of `&` are the function's own affair.
-    fn visit_lifetime(&mut self, lifetime: &'ast Lifetime) {
-        if lifetime.ident == "_" {
-            self.0.over(lifetime, "a handler's arguments own what they hold: no `'_` here");
-        }
-    }
-
-    fn visit_type_reference(&mut self, reference: &'ast TypeReference) {
-        self.visit_type(&reference.elem);
-    }
-
-    fn visit_receiver(&mut self, _: &'ast syn::Receiver) {}
-}
-
 fn receiver(signature: &Signature, errors: &mut Errors) -> Option<Receiver> {
     let receiver = signature.receiver()?;
     match &receiver.kind {
         ReceiverKind::Reference(_, _, None) => return Some(Receiver::Borrowed),
         ReceiverKind::Typed(_, ty) if is_arc(ty) => return Some(Receiver::Shared),
+        ReceiverKind::Typed(_, ty) if is_reference(ty) => return Some(Receiver::Borrowed),
         _ => errors.over(
             receiver,
             "deliveries run at the same time and share the value: write `&self` or \
@@ -118,4 +103,9 @@ fn receiver(signature: &Signature, errors: &mut Errors) -> Option<Receiver> {
 fn is_arc(ty: &Type) -> bool {
     let Type::Path(path) = ungrouped(ty) else { return false };
     path.path.segments.last().is_some_and(|segment| segment.ident == "Arc")
+}
+
+/// `self: &Self`
+fn is_reference(ty: &Type) -> bool {
+    matches!(ungrouped(ty), Type::Reference(reference) if reference.mutability.is_none())
 }

@@ -27,10 +27,11 @@ impl Handler {
         errors: &mut Errors,
     ) -> Self {
         let args = HandlerArgs::parse(args, &signature.ident, attribute, errors);
+        let krate = krate(args.krate.clone());
         Self {
-            krate: krate(args.krate.clone()),
+            function: Function::read(signature, args.batch.is_some(), &krate, errors),
             args,
-            function: Function::read(signature, errors),
+            krate,
             owner: None,
             conditions: Vec::new(),
             span: attribute.map_or_else(Span::call_site, |attribute| attribute.pound_token.span),

@@ -1,15 +1,15 @@
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens as _;
 use syn::token::Paren;
-use syn::visit::Visit;
 use syn::visit_mut::{self, VisitMut};
 use syn::{
-    Attribute, ExprPath, ImplItem, ImplItemFn, ItemImpl, Lifetime, MacroDelimiter, Meta, MetaList,
-    Path, QSelf, Type, parse_quote,
+    Attribute, ExprPath, ImplItem, ImplItemFn, ItemImpl, MacroDelimiter, Meta, MetaList, Path,
+    QSelf, Type, parse_quote,
 };
 
-use super::{Handler, conditions, krate};
-use crate::args::Handlers;
+use super::spelled::Spelled;
+use super::{Handler, conditions, is_ours, krate};
+use crate::args::HandlersArgs;
 use crate::errors::Errors;
 use crate::words::REGISTERED;
 
@@ -23,15 +23,15 @@ pub(crate) struct HandlerBlock {
 impl HandlerBlock {
     /// `#[handlers] impl ..`
     pub(crate) fn read(args: TokenStream, mut item: ItemImpl, errors: &mut Errors) -> Self {
-        let block = Handlers::parse(args, errors);
+        let krate = krate(HandlersArgs::parse(args, errors).krate);
         refuse_block(&item, errors);
         let owner = (*item.self_ty).clone();
         let mut handlers = Vec::new();
         for method in item.items.iter_mut().filter_map(as_method) {
-            for attribute in take_handler_attributes(method) {
+            for attribute in take_handler_attributes(method, &krate) {
                 let mut handler = read_method(&attribute, method, &owner, errors);
                 if handler.args.krate.is_none() {
-                    handler.krate = krate(block.krate.clone());
+                    handler.krate = krate.clone();
                 }
                 handlers.push(handler);
             }
@@ -55,9 +55,10 @@ fn as_method(item: &mut ImplItem) -> Option<&mut ImplItemFn> {
 }
 
 /// The `#[handler]` attributes of a method, which are marked as read.
-fn take_handler_attributes(method: &mut ImplItemFn) -> Vec<Attribute> {
+fn take_handler_attributes(method: &mut ImplItemFn, krate: &Path) -> Vec<Attribute> {
     let is_handler = |attribute: &&mut Attribute| {
-        attribute.path().segments.last().is_some_and(|segment| segment.ident == "handler")
+        let last = attribute.path().segments.last();
+        last.is_some_and(|segment| segment.ident == "handler") && is_ours(attribute.path(), krate)
     };
     let mark = |attribute: &mut Attribute| {
         let read = attribute.clone();
@@ -98,21 +99,9 @@ fn refuse_block(item: &ItemImpl, errors: &mut Errors) {
              write the block for each closed type",
         );
     }
-    Elided(errors).visit_type(&item.self_ty);
+    Spelled::check_owner(&item.self_ty, errors);
     if let Some((path, _)) = &item.trait_ {
         errors.over(path, "handlers are inherent methods: write `impl Type`, not `impl Trait for`");
-    }
-}
-
-/// Refuses `impl Payments<'_>`: the registry holds the value for as long as the program runs.
-struct Elided<'a>(&'a mut Errors);
-
-impl<'ast> Visit<'ast> for Elided<'_> {
-    fn visit_lifetime(&mut self, lifetime: &'ast Lifetime) {
-        if lifetime.ident == "_" {
-            self.0
-                .over(lifetime, "the registry keeps this value: write `'static`, or own the data");
-        }
     }
 }
 

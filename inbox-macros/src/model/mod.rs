@@ -5,6 +5,7 @@ mod function;
 mod handler;
 mod handlers;
 mod parameter;
+mod spelled;
 mod template;
 
 pub(crate) use contract::{Contract, Fields};
@@ -14,6 +15,7 @@ pub(crate) use handlers::HandlerBlock;
 pub(crate) use parameter::{CommandParameter, Parameter};
 pub(crate) use template::Template;
 
+use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::{Attribute, Member, Path, Type, parse_quote};
 
@@ -39,12 +41,21 @@ fn conditions(attributes: &[Attribute]) -> Vec<Attribute> {
     let makes_no_condition = |attribute: &&Attribute| match attribute.meta.require_list() {
         Ok(list) if attribute.path().is_ident("cfg_attr") => {
             // `cfg_attr(test, derive(..))` is about the item alone.
-            !list.tokens.clone().into_iter().any(|token| token.to_string() == "cfg")
+            !list.tokens.to_string().split(|c: char| !c.is_alphanumeric()).any(|word| word == "cfg")
         }
         _ => false,
     };
     let kept = attributes.iter().filter(conditional).filter(|kept| !makes_no_condition(kept));
     kept.cloned().collect()
+}
+
+/// Whether `path` names something of ours: `Name`, `inbox::Name` or what `crate = path` says.
+pub(crate) fn is_ours(path: &Path, krate: &Path) -> bool {
+    let mut parent = path.clone();
+    parent.segments.pop();
+    parent.segments.pop_punct();
+    let spelled = |path: &Path| path.to_token_stream().to_string().replace([' ', ':'], "");
+    parent.segments.is_empty() || spelled(&parent) == "inbox" || spelled(&parent) == spelled(krate)
 }
 
 /// The type itself: one that a `macro_rules!` macro passes on comes in an invisible group.

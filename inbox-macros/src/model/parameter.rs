@@ -1,6 +1,6 @@
 use syn::{FnArg, GenericArgument, PatType, Path, PathArguments, Type};
 
-use super::ungrouped;
+use super::{is_ours, ungrouped};
 use crate::errors::Errors;
 
 /// The first parameter of a handler.
@@ -11,26 +11,33 @@ pub(crate) struct CommandParameter {
 }
 
 impl CommandParameter {
-    pub(super) fn read(argument: &FnArg, errors: &mut Errors) -> Option<Self> {
+    /// `is_batch` says whether the attribute asks for one; `others` whether parameters follow.
+    pub(super) fn read(
+        argument: &FnArg,
+        is_batch: bool,
+        others: bool,
+        krate: &Path,
+        errors: &mut Errors,
+    ) -> Option<Self> {
         let FnArg::Typed(typed) = argument else { return None };
         refuse_conditions(typed, errors);
         match ungrouped(&typed.ty) {
             Type::Reference(reference) => {
-                let elem = &reference.elem;
                 errors.over(
                     reference,
                     "a handler takes its command by value: drop the `&`, the handler owns it",
                 );
-                Some(Self { ty: (**elem).clone(), is_batch: false })
+                Some(Self { ty: (*reference.elem).clone(), is_batch: false })
             }
-            ty if names_extractor(ty) => {
+            ty if others && names_extractor(ty, krate) => {
                 errors.over(
                     ty,
-                    "the command comes first, the extractors after it: swap the parameters",
+                    "the command comes first, the extractors after it: swap the parameters (or \
+                     write `self::` before a contract of your own with this name)",
                 );
                 None
             }
-            ty => Some(match batch_of(ty) {
+            ty => Some(match batch_of(ty, is_batch, krate) {
                 Some(command) => Self { ty: command, is_batch: true },
                 None => Self { ty: ty.clone(), is_batch: false },
             }),
@@ -38,27 +45,22 @@ impl CommandParameter {
     }
 }
 
-/// Whether this is one of our own extractors. Contracts of the same name can be had by a path.
-fn names_extractor(ty: &Type) -> bool {
+/// Whether this is one of our own extractors, by its name.
+fn names_extractor(ty: &Type, krate: &Path) -> bool {
     let Type::Path(path) = ty else { return false };
     let name = path.path.segments.last().map(|segment| segment.ident.to_string());
-    is_ours(&path.path) && matches!(name.as_deref(), Some("State" | "Context" | "Headers"))
+    is_ours(&path.path, krate) && matches!(name.as_deref(), Some("State" | "Context" | "Headers"))
 }
 
-/// `Name` or `inbox::Name`.
-fn is_ours(path: &Path) -> bool {
-    path.segments.len() == 1
-        || path.segments.len() == 2 && path.segments.first().is_some_and(|s| s.ident == "inbox")
-}
-
-/// The `T` of `Batch<T>`.
-fn batch_of(ty: &Type) -> Option<Type> {
+/// The `T` of `Batch<T>`, whoever's it is if a batch was asked for.
+fn batch_of(ty: &Type, is_batch: bool, krate: &Path) -> Option<Type> {
     let Type::Path(path) = ty else { return None };
-    let segment = path.path.segments.last().filter(|_| is_ours(&path.path));
-    let last = segment.filter(|segment| segment.ident == "Batch")?;
+    let last = path.path.segments.last().filter(|_| is_batch || is_ours(&path.path, krate))?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
     match arguments.args.first() {
-        Some(GenericArgument::Type(ty)) if arguments.args.len() == 1 => Some(ty.clone()),
+        Some(GenericArgument::Type(ty)) if last.ident == "Batch" && arguments.args.len() == 1 => {
+            Some(ty.clone())
+        }
         _ => None,
     }
 }
@@ -71,7 +73,7 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    pub(super) fn read(argument: &FnArg, errors: &mut Errors) -> Option<Self> {
+    pub(super) fn read(argument: &FnArg, krate: &Path, errors: &mut Errors) -> Option<Self> {
         let FnArg::Typed(typed) = argument else { return None };
         refuse_conditions(typed, errors);
         match ungrouped(&typed.ty) {
@@ -80,7 +82,7 @@ impl Parameter {
             }
             Type::Reference(reference) => {
                 let taken = match ungrouped(&reference.elem) {
-                    ty if names_extractor(ty) => "drop the `&`",
+                    ty if names_extractor(ty, krate) => "drop the `&`",
                     _ => "write `State<T>` for a value of the builder's `.state(value)`",
                 };
                 errors.over(

@@ -88,8 +88,9 @@ fn check_spec(spec: &str) -> Result<(), String> {
     let rest = rest.strip_prefix(['+', '-']).unwrap_or(rest);
     let rest = rest.strip_prefix('#').unwrap_or(rest);
     let (width, precision) = rest.split_once('.').unwrap_or((rest, "0"));
-    let is_number = |text: &str| text.chars().all(|c| c.is_ascii_digit());
-    if is_number(width) && is_number(precision) && !precision.is_empty() {
+    let is_number =
+        |text: &str| text.chars().all(|c| c.is_ascii_digit()) && text.parse::<u16>().is_ok();
+    if (width.is_empty() || is_number(width)) && is_number(precision) {
         return Ok(());
     }
     Err(format!(
@@ -123,7 +124,7 @@ mod tests {
     fn what_is_no_field_is_refused() {
         let fields =
             ["{", "}", "{a", "{}", "{a b}", "{a.}", "{self}", "{1st}", "{a._}", "{a.super}"];
-        let specs = ["{a:?}", "{a:x}", "{a:1$}", "{a:{}}", "{a:!}", "{a:.}", "{a:.*}"];
+        let specs = ["{a:?}", "{a:x}", "{a:1$}", "{a:{}}", "{a:!}", "{a:.}", "{a:.*}", "{a:99999}"];
         for text in fields.into_iter().chain(specs).chain(["{4294967296}"]) {
             assert!(scan(text, Span::call_site()).is_err(), "{text}");
         }

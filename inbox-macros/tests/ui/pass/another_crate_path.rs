@@ -20,6 +20,9 @@ impl Payments {
     async fn pay(&self, _command: Pay) {}
 }
 
+#[handler(key = "pay-many", batch = 10, crate = facade::durable)]
+async fn pay_many(_commands: facade::durable::Batch<Pay>) {}
+
 #[inbox_contract(name = "core-only", version = 1, crate = inbox_core)]
 #[derive(Serialize, Deserialize)]
 struct CoreOnly;
