@@ -56,7 +56,7 @@ pub mod schedule {
     };
 }
 
-/// One message, before and after it was accepted.
+/// One message, what it is made of, and the envelope it is accepted in.
 pub mod message {
     pub use inbox_core::ParseTimestampError;
     pub use inbox_core::contract::{Durable, EncodeError, KeyPart, UpgradesFrom};

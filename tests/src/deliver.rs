@@ -12,7 +12,7 @@ use tower::ServiceExt as _;
 /// When the command cannot be encoded.
 pub fn delivery<T: Contract>(command: &T, key: &str) -> Delivery {
     match prepare(command, ScheduleOptions::new(), &Limits::default()) {
-        Ok(envelope) => Delivery::first(envelope.accepted(Timestamp::from_micros(0)), key),
+        Ok(envelope) => Delivery::first(envelope.message, Timestamp::from_micros(0), key),
         Err(error) => panic!("{error}"),
     }
 }

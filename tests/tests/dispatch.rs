@@ -66,8 +66,9 @@ async fn pay(command: Pay, State(seen): State<Seen>) {
 #[handler(key = "facts")]
 async fn facts(_command: Pay, context: Context, headers: Headers, State(seen): State<Seen>) {
     seen.note(format!(
-        "{} attempt {} retries {}+{} correlation {:?} causation {:?} tenant {:?} trace {:?}/{:?}",
+        "{} of {} attempt {} retries {}+{} correlation {:?} causation {:?} tenant {:?} trace {:?}/{:?}",
         context.handler_key(),
+        context.accepted_at(),
         context.attempt(),
         context.immediate_retries(),
         context.delayed_retries(),
@@ -293,8 +294,10 @@ async fn context_and_headers_tell_the_facts_of_the_delivery() {
     registry.handler("facts").unwrap().service().oneshot(request).await.unwrap();
     assert_eq!(
         seen.take(),
-        ["facts attempt 3 retries 1+2 correlation Some(\"order-1\") causation Some(\"click-1\") \
-          tenant \"acme\" trace Some(\"abc\")/Some(\"abc\")"]
+        [
+            "facts of 1970-01-01T00:00:00Z attempt 3 retries 1+2 correlation Some(\"order-1\") causation Some(\"click-1\") \
+          tenant \"acme\" trace Some(\"abc\")/Some(\"abc\")"
+        ]
     );
 }
 

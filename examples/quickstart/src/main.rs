@@ -58,9 +58,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     for amount_cents in [1999, 0] {
         let command = ProcessPayment { payment_id: 42, amount_cents };
         let envelope = prepare(&command, ScheduleOptions::new(), &Limits::default())?;
-        let message = envelope.accepted(Timestamp::now());
+        let (message, accepted_at) = (envelope.message, Timestamp::now());
         for handler in registry.handlers_of(&message.contract, message.version) {
-            let delivery = Delivery::first(message.clone(), handler.descriptor().key);
+            let key = handler.descriptor().key;
+            let delivery = Delivery::first(message.clone(), accepted_at, key);
             let request = Request::new(delivery, CancellationToken::new());
             match handler.service().oneshot(request).await {
                 Ok(()) => println!("done"),

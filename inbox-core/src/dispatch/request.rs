@@ -40,7 +40,7 @@ use crate::extract::{Lend, Rejection};
 ///
 /// let command = Greet { name: "you".to_owned() };
 /// let envelope = prepare(&command, ScheduleOptions::new(), &Limits::default())?;
-/// let delivery = Delivery::first(envelope.accepted(Timestamp::now()), "greet");
+/// let delivery = Delivery::first(envelope.message, Timestamp::now(), "greet");
 /// let request = Request::new(delivery, CancellationToken::new());
 /// service.oneshot(request).await?;
 /// # Ok(())

@@ -1,6 +1,7 @@
 use tokio_util::sync::CancellationToken;
 
 use super::{Extract, Missing, Rejection, Setup};
+use crate::Timestamp;
 use crate::dispatch::{Delivery, Request};
 use crate::message::{Headers, MessageId};
 use crate::schedule::ScheduleOptions;
@@ -18,6 +19,12 @@ impl Context {
     #[must_use]
     pub fn message_id(&self) -> MessageId {
         self.delivery().message.id
+    }
+
+    /// When the message was accepted, by the store's clock.
+    #[must_use]
+    pub fn accepted_at(&self) -> Timestamp {
+        self.delivery().accepted_at
     }
 
     /// The key this delivery was stored under: the handler's own, or one it carries as legacy.

@@ -1,14 +1,14 @@
-//! One message, before and after it was accepted, and what it is made of.
+//! One message, what it is made of, and the envelope it is accepted in.
 
+mod content;
 mod envelope;
 mod headers;
 mod id;
 mod payload;
 mod redact;
-mod stored;
 
+pub use content::Message;
 pub use envelope::Envelope;
 pub use headers::Headers;
 pub use id::{MessageId, ParseMessageIdError};
 pub use payload::{Payload, PayloadError};
-pub use stored::Message;

@@ -1,6 +1,6 @@
 use super::{Limits, ScheduleError, ScheduleOptions, Start};
 use crate::contract::{Contract, EncodeError};
-use crate::message::{Envelope, Headers, MessageId, Payload};
+use crate::message::{Envelope, Headers, Message, MessageId, Payload};
 
 /// Makes the envelope that a store is to accept, or says why none would.
 ///
@@ -18,7 +18,7 @@ pub fn prepare<T: Contract>(
         .to_payload()
         .map_err(|source| ScheduleError::Unencodable(EncodeError { contract: T::NAME, source }))?;
     check.payload(&payload)?;
-    let envelope = Envelope {
+    let message = Message {
         id: MessageId::new(),
         contract: T::NAME.to_owned(),
         version: T::VERSION,
@@ -31,24 +31,10 @@ pub fn prepare<T: Contract>(
         causation_id: options.causation_id,
         tenant: options.tenant.unwrap_or_default(),
         deliver_by: options.deliver_by,
-        start: check.start(options.start)?,
-        priority: options.priority,
-        on_conflict: options.on_conflict,
     };
-    for (what, name) in [
-        ("idempotency key", &envelope.idempotency_key),
-        ("ordering key", &envelope.ordering_key),
-        ("concurrency key", &envelope.concurrency_key),
-        ("correlation id", &envelope.correlation_id),
-        ("causation id", &envelope.causation_id),
-    ] {
-        name.as_deref().map_or(Ok(()), |name| check.name(what, name))?;
-    }
-    // An empty tenant is no tenant.
-    if !envelope.tenant.is_empty() {
-        check.name("tenant", &envelope.tenant)?;
-    }
-    Ok(envelope)
+    check.names(&message)?;
+    let (priority, on_conflict) = (options.priority, options.on_conflict);
+    Ok(Envelope { message, start: check.start(options.start)?, priority, on_conflict })
 }
 
 struct Check<'a> {
@@ -57,6 +43,23 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    fn names(&self, message: &Message) -> Result<(), ScheduleError> {
+        // An empty tenant is no tenant.
+        let tenant = Some(&message.tenant).filter(|tenant| !tenant.is_empty());
+        let names = [
+            ("idempotency key", message.idempotency_key.as_ref()),
+            ("ordering key", message.ordering_key.as_ref()),
+            ("concurrency key", message.concurrency_key.as_ref()),
+            ("correlation id", message.correlation_id.as_ref()),
+            ("causation id", message.causation_id.as_ref()),
+            ("tenant", tenant),
+        ];
+        names.into_iter().try_for_each(|(what, name)| match name {
+            Some(name) => self.name(what, name),
+            None => Ok(()),
+        })
+    }
+
     fn name(&self, what: &'static str, name: &str) -> Result<(), ScheduleError> {
         let (contract, limit, length) = (self.contract, self.limits.name, name.chars().count());
         if name.is_empty() {

@@ -3,7 +3,7 @@ use std::fmt;
 use super::{Headers, MessageId, Payload};
 use crate::Timestamp;
 
-/// A message as it was accepted: written once and never changed. What happens to it afterwards
+/// Something that is accepted once: written then and never changed. What happens to it afterwards
 /// belongs to its deliveries.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Message {
@@ -11,12 +11,14 @@ pub struct Message {
     pub id: MessageId,
     /// The contract's stable name.
     pub contract: String,
-    /// The contract's version at the time of acceptance.
+    /// The contract's version when the message was made.
     pub version: u32,
     /// The content, undecoded.
     pub payload: Payload,
     /// What travels beside the payload.
     pub headers: Headers,
+    /// Within a tenant and a contract, two messages with one idempotency key are one message.
+    pub idempotency_key: Option<String>,
     /// Deliveries of one handler with one ordering key run one at a time, in order.
     pub ordering_key: Option<String>,
     /// What a handler's limit per key counts.
@@ -29,8 +31,6 @@ pub struct Message {
     pub tenant: String,
     /// After this moment the message is worth nothing: it expires undelivered.
     pub deliver_by: Option<Timestamp>,
-    /// When the store took responsibility for it.
-    pub accepted_at: Timestamp,
 }
 
 // Keys and ids are made of the payload's content: none of them is shown.
