@@ -13,7 +13,7 @@ pub use inbox_core::extract::{Context, Extract, Lend, State};
 pub use inbox_core::handler::{Batch, HandlerError};
 pub use inbox_core::message::{Headers, MessageId};
 pub use inbox_core::registry::{ContractsWithoutHandler, Registry, RegistryError};
-pub use inbox_core::schedule::{Receipt, ScheduleOptions};
+pub use inbox_core::schedule::ScheduleOptions;
 
 #[doc(inline)]
 pub use inbox_macros::{contract, handler, handlers, inbox_contract};
@@ -48,11 +48,10 @@ pub mod dispatch {
     };
 }
 
-/// A command on its way into a store: how it is to be accepted, and what the caller is told.
+/// A command on its way into a store: how it is to be accepted, and what no store would take.
 pub mod schedule {
     pub use inbox_core::schedule::{
-        Acceptance, Limits, OnConflict, Priority, Receipt, ScheduleError, ScheduleOptions, Start,
-        prepare,
+        Limits, OnConflict, Priority, ScheduleError, ScheduleOptions, Start, prepare,
     };
 }
 

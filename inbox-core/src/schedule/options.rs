@@ -35,7 +35,7 @@ pub struct ScheduleOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum OnConflict {
-    /// The first message stands; the receipt says that the payloads differ.
+    /// The first message stands, and the caller is told that the payloads differ.
     #[default]
     KeepFirst,
     /// It is an error.
