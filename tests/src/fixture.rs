@@ -1,8 +1,10 @@
 //! Crates that a test builds for real, because what is tested happens in the compiler's driver or
 //! in the linker.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// The outcome of building a fixture.
 #[derive(Debug)]
@@ -12,6 +14,9 @@ pub struct Build {
     /// Everything it printed.
     pub output: String,
 }
+
+/// The fixtures whose lock file is in place.
+static READY: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// A workspace of crates under `tests/fixtures`.
 #[derive(Debug)]
@@ -29,9 +34,13 @@ impl Fixture {
     pub fn new(name: &str) -> Self {
         let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let directory = repository.join("tests/fixtures").join(name);
-        let lock = directory.join("Cargo.lock");
-        let copied = std::fs::copy(repository.join("Cargo.lock"), &lock);
-        assert!(copied.is_ok(), "could not write {}: {copied:?}", lock.display());
+        // Once, before the first build: another test's cargo may be reading it later.
+        let mut ready = READY.lock().unwrap_or_else(PoisonError::into_inner);
+        if ready.insert(name.to_owned()) {
+            let lock = directory.join("Cargo.lock");
+            let copied = std::fs::copy(repository.join("Cargo.lock"), &lock);
+            assert!(copied.is_ok(), "could not write {}: {copied:?}", lock.display());
+        }
         // One target directory for all fixtures, so that the dependencies are built once.
         Self { directory, target: repository.join("target/fixtures") }
     }
