@@ -15,8 +15,8 @@ pub enum HandlerError {
     /// The handler returned an error.
     #[error("the handler failed")]
     Failed(#[source] Failure),
-    /// A stored payload cannot be read, so the handler never ran; trying it again is no use. The
-    /// other messages of a batch are not to blame.
+    /// A stored payload cannot be read, so the handler never ran; trying it again with this program
+    /// is no use. The other messages of a batch are not to blame.
     #[error("message {message_id} cannot be decoded")]
     Undecodable {
         /// The message.

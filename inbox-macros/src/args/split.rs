@@ -5,29 +5,14 @@ use proc_macro2::{TokenStream, TokenTree};
 ///
 /// Commas between angle brackets belong to a type: `upgrades = Archive<String, u8>` is one piece.
 pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
-    let mut pieces = Vec::new();
-    let mut piece = TokenStream::new();
-    let mut angles = 0_u32;
-    let mut previous = ' ';
-    for token in tokens {
-        let mark = match &token {
-            TokenTree::Punct(punct) => punct.as_char(),
-            _ => ' ',
-        };
-        match mark {
-            ',' if angles == 0 => {
-                pieces.push(std::mem::take(&mut piece));
-                previous = mark;
-                continue;
-            }
-            '<' => angles += 1,
-            '>' if previous != '-' => angles = angles.saturating_sub(1),
-            _ => {}
+    let tokens: Vec<_> = tokens.into_iter().collect();
+    let mut pieces = vec![TokenStream::new()];
+    for (token, is_outside) in tokens.iter().zip(outside_angles(&tokens)) {
+        match pieces.last_mut() {
+            Some(piece) if !(is_outside && is_mark(token, ',')) => piece.extend([token.clone()]),
+            _ => pieces.push(TokenStream::new()),
         }
-        previous = mark;
-        piece.extend([token]);
     }
-    pieces.push(piece);
     // A trailing comma leaves an empty piece; so does `a,,b`, which harms nobody.
     pieces.retain(|piece| !piece.is_empty());
     pieces
@@ -40,17 +25,30 @@ pub(crate) fn find_outside_angles(
     from: usize,
     wanted: impl Fn(&[TokenTree]) -> bool,
 ) -> Option<usize> {
-    let mut angles = 0_u32;
-    for (at, token) in tokens.iter().enumerate() {
+    let outside = outside_angles(tokens);
+    (from..tokens.len()).find(|at| outside[*at] && wanted(&tokens[*at..]))
+}
+
+/// For each token, whether it stands outside of all `<..>`.
+fn outside_angles(tokens: &[TokenTree]) -> Vec<bool> {
+    let mut depth = 0_u32;
+    let mut after_minus = false;
+    let mut is_outside = |token: &TokenTree| {
+        let was_outside = depth == 0;
         match token {
-            TokenTree::Punct(punct) if punct.as_char() == '<' => angles += 1,
-            TokenTree::Punct(punct) if punct.as_char() == '>' => angles = angles.saturating_sub(1),
-            _ if angles > 0 || at < from => {}
-            _ if wanted(&tokens[at..]) => return Some(at),
+            token if is_mark(token, '<') => depth += 1,
+            // Not the head of an arrow.
+            token if is_mark(token, '>') && !after_minus => depth = depth.saturating_sub(1),
             _ => {}
         }
-    }
-    None
+        after_minus = is_mark(token, '-');
+        was_outside
+    };
+    tokens.iter().map(&mut is_outside).collect()
+}
+
+fn is_mark(token: &TokenTree, mark: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark)
 }
 
 #[cfg(test)]
@@ -66,6 +64,18 @@ mod tests {
     fn commas_of_a_type_do_not_cut() {
         assert_eq!(pieces("a = B<C, D>, e = [1, 2], f"), ["a=B<C,D>", "e=[1,2]", "f"]);
         assert_eq!(pieces("a = fn() -> B, c"), ["a=fn()->B", "c"]);
+    }
+
+    #[test]
+    fn what_stands_in_a_type_is_not_found() {
+        let assigns = |rest: &[TokenTree]| rest[0].to_string() == "=";
+        let found = |text: &str| {
+            let tokens: Vec<_> = text.parse::<TokenStream>().unwrap().into_iter().collect();
+            find_outside_angles(&tokens, 0, assigns)
+        };
+        assert_eq!(found("A<dyn B<Item = u8>>"), None);
+        assert_eq!(found("A<fn() -> u8, dyn B<Item = u8>>"), None);
+        assert_eq!(found("A<fn() -> u8, Item = u8> name = 1"), Some(13));
     }
 
     #[test]

@@ -2,7 +2,7 @@ use proc_macro2::{Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Ident, LitStr, Type};
 
-use super::{hidden, location, option, shown, spelled, unique};
+use super::{hidden, location, option, shown, type_text, unique};
 use crate::model::{Contract, Template};
 
 /// `impl Contract`, the registration and the uniqueness guard.
@@ -30,7 +30,7 @@ pub(crate) fn contract(contract: &Contract) -> TokenStream {
     let templates = templates(contract);
     let keys = keys(contract);
     let guard = unique::contract(name, version);
-    let label = spelled(ty);
+    let label = type_text(ty);
     let location = location(Span::call_site());
     let items = quote! {
         #upgrade

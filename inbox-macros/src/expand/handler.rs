@@ -2,7 +2,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 
 use super::bind::bind;
-use super::{hidden, location, option, options, shown, spelled, unique};
+use super::{hidden, location, option, options, shown, type_text, unique};
 use crate::model::{CommandParameter, Handler, HandlerBlock};
 
 /// The registration of a handler, and the uniqueness guards of its keys.
@@ -51,7 +51,7 @@ pub(crate) fn handler_block(block: &HandlerBlock) -> TokenStream {
 fn name(handler: &Handler) -> String {
     let function = &handler.function.ident;
     match &handler.owner {
-        Some(owner) => format!("{}::{function}", spelled(owner)),
+        Some(owner) => format!("{}::{function}", type_text(owner)),
         None => function.to_string(),
     }
 }

@@ -44,7 +44,7 @@ fn location(attribute: Span) -> TokenStream {
 }
 
 /// A type as its user spells it.
-fn spelled(ty: &Type) -> String {
+fn type_text(ty: &Type) -> String {
     let tokens = ty.to_token_stream().to_string();
     tokens
         .replace(" < ", "<")

@@ -54,8 +54,10 @@ pub(crate) fn is_ours(path: &Path, krate: &Path) -> bool {
     let mut parent = path.clone();
     parent.segments.pop();
     parent.segments.pop_punct();
-    let spelled = |path: &Path| path.to_token_stream().to_string().replace([' ', ':'], "");
-    parent.segments.is_empty() || spelled(&parent) == "inbox" || spelled(&parent) == spelled(krate)
+    // With and without the leading `::` it is the same crate.
+    let text = |path: &Path| path.to_token_stream().to_string().replace(' ', "");
+    let name = |path: &Path| text(path).trim_start_matches("::").to_owned();
+    parent.segments.is_empty() || name(&parent) == "inbox" || name(&parent) == name(krate)
 }
 
 /// The type itself: one that a `macro_rules!` macro passes on comes in an invisible group.
