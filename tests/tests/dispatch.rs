@@ -12,7 +12,7 @@ use inbox::{
 };
 use inbox_tests::deliver::{delivery, request, run, stored};
 use serde::{Deserialize, Serialize};
-use tower::ServiceExt as _;
+use tower::{Service as _, ServiceExt as _};
 
 /// What handlers saw, in order.
 #[derive(Clone, Default)]
@@ -260,8 +260,8 @@ async fn a_handler_of_one_command_refuses_a_batch() {
 async fn a_panic_while_decoding_is_the_futures_and_not_the_calls() {
     let (registry, _) = registry();
     let row = stored(delivery(&Panics, "panics"), 1, "null");
-    // Making the future runs nothing of the user's.
-    let run = registry.handler("panics").unwrap().service().oneshot(request(row));
+    // Making the future runs nothing of the user's; `oneshot` would hide that.
+    let run = registry.handler("panics").unwrap().service().call(request(row));
     let joined = tokio::spawn(run).await;
     assert!(joined.unwrap_err().is_panic());
 }
