@@ -11,10 +11,12 @@
 //! | [`contract`] | what a message is: name, version, keys, and how older versions are read |
 //! | [`message`] | one message: id, payload, headers |
 //! | [`schedule`] | a command on its way into a store |
+//! | [`store`] | what a store promises |
 //! | [`handler`] | what runs: the erased handler, its options, what it may return |
 //! | [`extract`] | what a handler may ask for besides the command |
 //! | [`registry`] | everything this binary registered, checked at start-up |
 //! | [`dispatch`] | a delivery on its way through the layers to its handler |
+//! | [`settle`] | what becomes of it |
 //! | [`policy`] | numbers that decide about retries and limits |
 
 pub mod contract;
@@ -25,12 +27,16 @@ pub mod message;
 pub mod policy;
 pub mod registry;
 pub mod schedule;
+pub mod settle;
+pub mod store;
 
+mod clock;
 mod location;
 mod timestamp;
 
 #[doc(hidden)]
 pub mod __private;
 
+pub use clock::{Clock, Now, StoreClock};
 pub use location::Location;
 pub use timestamp::{ParseTimestampError, Timestamp};

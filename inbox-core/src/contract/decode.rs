@@ -18,6 +18,16 @@ pub enum DecodeError {
         /// The contract found in the row.
         found: String,
     },
+    /// The payload is larger than this host reads.
+    #[error(
+        "the payload takes {size} bytes, more than the {limit} this host reads: raise its `Limits`"
+    )]
+    TooLarge {
+        /// Its size.
+        size: usize,
+        /// What is read.
+        limit: usize,
+    },
     /// The stored version is none that the linked type reads.
     #[error(
         "version {version} of contract `{contract}` is unknown here: this binary reads {}; {}",

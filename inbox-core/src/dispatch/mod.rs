@@ -1,11 +1,19 @@
 //! A delivery on its way to its handler: the request that layers see, and the service they wrap.
 
 mod delivery;
+mod held;
+mod layers;
+mod panic;
+mod pipeline;
 mod request;
+mod retry;
 mod service;
 mod shelf;
 
 pub use delivery::Delivery;
+pub use held::HeldLease;
+pub use layers::Layers;
+pub use pipeline::Pipeline;
 pub use request::Request;
 pub use service::HandlerService;
 pub use tokio_util::sync::CancellationToken;

@@ -4,7 +4,7 @@ use super::{Extract, Missing, Rejection, Setup};
 use crate::Timestamp;
 use crate::dispatch::{Delivery, Request};
 use crate::message::{Headers, MessageId};
-use crate::schedule::ScheduleOptions;
+use crate::schedule::{Origin, ScheduleOptions, Scheduler};
 
 /// Facts about the message at hand and about this attempt to handle it.
 #[derive(Debug, Clone)]
@@ -78,11 +78,15 @@ impl Context {
     /// Options for a command that follows from this one: it belongs to the same conversation and the
     /// same tenant, and names this message as its cause.
     pub fn follow_up(&self) -> ScheduleOptions {
-        let id = self.message_id().to_string();
-        ScheduleOptions::new()
-            .correlation_id(self.correlation_id().unwrap_or(&id))
-            .causation_id(&id)
-            .tenant(self.tenant())
+        Origin::of(&self.delivery().message).complete(ScheduleOptions::new())
+    }
+
+    /// Schedules what follows from this message: where the options say nothing else, it belongs to
+    /// the same conversation and the same tenant, and names this message as its cause.
+    #[must_use]
+    pub fn scheduler(&self) -> Scheduler {
+        let scheduler = self.0.extension::<Scheduler>().unwrap_or_else(Scheduler::detached);
+        scheduler.following(&self.delivery().message)
     }
 
     /// Cancelled when the handler should stop: shutdown, a lost lease, or an operator.

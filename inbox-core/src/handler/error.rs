@@ -1,4 +1,5 @@
 use std::fmt;
+use std::time::Duration;
 
 use super::HandlerFailure;
 use crate::contract::DecodeError;
@@ -31,6 +32,30 @@ pub enum HandlerError {
     /// An argument could not be extracted, so the handler never ran.
     #[error("an argument of the handler could not be extracted")]
     Rejected(#[source] BoxError),
+    /// The handler, or a layer around it, panicked. It was caught here and disturbs nothing else.
+    #[error("the handler panicked: {message}")]
+    Panicked {
+        /// What the panic said.
+        message: String,
+    },
+    /// The handler took longer than its `timeout`, and was dropped.
+    #[error(
+        "the handler was stopped after its timeout of {after:?}: raise `timeout` in its \
+         `#[handler]`, or let it do less"
+    )]
+    TimedOut {
+        /// The timeout.
+        after: Duration,
+    },
+    /// The codec could not read the payload. Its keys may be there next time, so this is retried.
+    #[error("the codec cannot read message {message_id}")]
+    Codec {
+        /// The message.
+        message_id: MessageId,
+        /// What the codec said.
+        #[source]
+        error: BoxError,
+    },
 }
 
 impl From<Rejection> for HandlerError {

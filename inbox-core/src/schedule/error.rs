@@ -1,6 +1,9 @@
 use std::time::Duration;
 
 use crate::contract::EncodeError;
+use crate::handler::BoxError;
+use crate::message::MessageId;
+use crate::store::StoreError;
 
 /// A command was not accepted; nothing of it was stored.
 #[derive(Debug, thiserror::Error)]
@@ -71,4 +74,28 @@ pub enum ScheduleError {
         /// What is possible.
         limit: Duration,
     },
+    /// The idempotency key was accepted before, with another payload, and the options refuse that.
+    #[error(
+        "a message of contract `{contract}` with this idempotency key was accepted before as \
+         {first}, with another payload: give what is another command another key, or keep the \
+         first with `OnConflict::KeepFirst`"
+    )]
+    Conflict {
+        /// The contract's name.
+        contract: String,
+        /// The message that was accepted.
+        first: MessageId,
+    },
+    /// The codec could not encode the payload.
+    #[error("the codec cannot encode a message of contract `{contract}`")]
+    Codec {
+        /// The contract's name.
+        contract: &'static str,
+        /// What the codec said.
+        #[source]
+        error: BoxError,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }

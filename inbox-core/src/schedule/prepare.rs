@@ -1,6 +1,7 @@
-use super::{Limits, ScheduleError, ScheduleOptions, Start};
+use super::check::Check;
+use super::{Codec, Limits, ScheduleError, ScheduleOptions};
 use crate::contract::{Contract, EncodeError};
-use crate::message::{Envelope, Headers, Message, MessageId, Payload};
+use crate::message::{Envelope, Message, MessageId};
 
 /// Makes the envelope that a store is to accept, or says why none would.
 ///
@@ -37,80 +38,22 @@ pub fn prepare<T: Contract>(
     Ok(Envelope { message, start: check.start(options.start)?, priority, on_conflict })
 }
 
-struct Check<'a> {
+/// The envelope with its payload as `codec` writes it.
+pub(super) fn encoded(
+    mut envelope: Envelope,
     contract: &'static str,
-    limits: &'a Limits,
-}
-
-impl Check<'_> {
-    fn names(&self, message: &Message) -> Result<(), ScheduleError> {
-        // An empty tenant is no tenant.
-        let tenant = Some(&message.tenant).filter(|tenant| !tenant.is_empty());
-        let names = [
-            ("idempotency key", message.idempotency_key.as_ref()),
-            ("ordering key", message.ordering_key.as_ref()),
-            ("concurrency key", message.concurrency_key.as_ref()),
-            ("correlation id", message.correlation_id.as_ref()),
-            ("causation id", message.causation_id.as_ref()),
-            ("tenant", tenant),
-        ];
-        names.into_iter().try_for_each(|(what, name)| match name {
-            Some(name) => self.name(what, name),
-            None => Ok(()),
-        })
+    codec: &dyn Codec,
+    limits: &Limits,
+) -> Result<Envelope, ScheduleError> {
+    let message = &mut envelope.message;
+    let payload = codec
+        .encode(&(&*message).into(), message.payload.clone())
+        .map_err(|error| ScheduleError::Codec { contract, error })?;
+    if payload.decode::<serde::de::IgnoredAny>().is_err() {
+        let error = "what it answered is no JSON: put bytes into a string".into();
+        return Err(ScheduleError::Codec { contract, error });
     }
-
-    fn name(&self, what: &'static str, name: &str) -> Result<(), ScheduleError> {
-        let (contract, limit, length) = (self.contract, self.limits.name, name.chars().count());
-        if name.is_empty() {
-            return Err(ScheduleError::Empty { what, contract });
-        }
-        if length > limit {
-            return Err(ScheduleError::TooLong { what, contract, length, limit });
-        }
-        self.text(what, name)
-    }
-
-    fn text(&self, what: &'static str, text: &str) -> Result<(), ScheduleError> {
-        if text.contains('\0') {
-            return Err(ScheduleError::Nul { what, contract: self.contract });
-        }
-        Ok(())
-    }
-
-    fn payload(&self, payload: &Payload) -> Result<(), ScheduleError> {
-        let (what, contract, limit) = ("payload", self.contract, self.limits.payload);
-        let size = payload.as_bytes().len();
-        if size > limit {
-            return Err(ScheduleError::TooLarge { what, contract, size, limit });
-        }
-        if payload.has_nul() {
-            return Err(ScheduleError::Nul { what, contract });
-        }
-        Ok(())
-    }
-
-    fn headers(&self, headers: Vec<(String, String)>) -> Result<Headers, ScheduleError> {
-        let (what, contract, limit) = ("headers", self.contract, self.limits.headers);
-        let size = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-        if size > limit {
-            return Err(ScheduleError::TooLarge { what, contract, size, limit });
-        }
-        for (name, value) in &headers {
-            self.name("name of a header", name)?;
-            self.text("value of a header", value)?;
-        }
-        Ok(headers.into_iter().collect())
-    }
-
-    fn start(&self, start: Start) -> Result<Start, ScheduleError> {
-        match start {
-            Start::After(delay) if delay > self.limits.delay => Err(ScheduleError::DelayTooLong {
-                contract: self.contract,
-                delay,
-                limit: self.limits.delay,
-            }),
-            start => Ok(start),
-        }
-    }
+    Check { contract, limits }.payload(&payload)?;
+    message.payload = payload;
+    Ok(envelope)
 }

@@ -1,0 +1,38 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::Timestamp;
+use crate::store::{Lease, LeaseToken};
+
+/// The lease under which a request runs, left on it for layers to see. Clones are one lease.
+#[derive(Debug, Clone)]
+pub struct HeldLease {
+    token: LeaseToken,
+    expires_at: Arc<AtomicI64>,
+}
+
+impl HeldLease {
+    /// The lease's token.
+    #[must_use]
+    pub fn token(&self) -> LeaseToken {
+        self.token
+    }
+
+    /// Until when it holds, as far as is known: renewals move it.
+    #[must_use]
+    pub fn expires_at(&self) -> Timestamp {
+        Timestamp::from_micros(self.expires_at.load(Ordering::Relaxed))
+    }
+
+    /// Notes that it was renewed.
+    pub fn renewed(&self, until: Timestamp) {
+        self.expires_at.store(until.as_micros(), Ordering::Relaxed);
+    }
+}
+
+impl From<&Lease> for HeldLease {
+    fn from(lease: &Lease) -> Self {
+        let expires_at = Arc::new(AtomicI64::new(lease.expires_at.as_micros()));
+        Self { token: lease.token, expires_at }
+    }
+}

@@ -1,0 +1,238 @@
+use std::fmt;
+use std::sync::Arc;
+
+use super::codec::same_payload;
+use super::{
+    Acceptance, Codec, Joins, Limits, OnConflict, Origin, Receipt, ScheduleError, ScheduleOptions,
+    prepare,
+};
+use crate::contract::Contract;
+use crate::message::{Envelope, Message};
+use crate::store::{Accepted, StoreError, Writer};
+use crate::{Clock, StoreClock};
+
+/// Stores commands, to be handled by whoever has a handler for them.
+///
+/// Cheap to clone. `Scheduler` without a parameter is one whose store is not known by type, such
+/// as a handler's.
+pub struct Scheduler<S: ?Sized = dyn Writer> {
+    store: Arc<S>,
+    terms: Arc<Terms>,
+    origin: Option<Arc<Origin>>,
+}
+
+#[derive(Clone)]
+struct Terms {
+    limits: Limits,
+    codec: Option<Arc<dyn Codec>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl<S: ?Sized> Scheduler<S> {
+    /// A scheduler that stores in `store`, with default limits and plain JSON.
+    #[must_use]
+    pub fn new(store: Arc<S>) -> Self {
+        let terms = Terms { limits: Limits::default(), codec: None, clock: Arc::new(StoreClock) };
+        Self { store, terms: Arc::new(terms), origin: None }
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        Arc::make_mut(&mut self.terms).limits = limits;
+        self
+    }
+
+    /// The same with a codec, which must be that of the workers.
+    #[must_use]
+    pub fn with_codec(mut self, codec: Arc<dyn Codec>) -> Self {
+        Arc::make_mut(&mut self.terms).codec = Some(codec);
+        self
+    }
+
+    /// The same with another clock than the store's, for tests.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        Arc::make_mut(&mut self.terms).clock = clock;
+        self
+    }
+
+    /// The same for commands that follow from `message`: where their options say nothing else, they
+    /// belong to its conversation and its tenant, and name it as their cause.
+    #[must_use]
+    pub fn following(mut self, message: &Message) -> Self {
+        self.origin = Some(Arc::new(Origin::of(message)));
+        self
+    }
+
+    /// Where commands are stored.
+    #[must_use]
+    pub fn store(&self) -> &Arc<S> {
+        &self.store
+    }
+
+    /// How large a message may be.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.terms.limits
+    }
+
+    /// What payloads go through, if not plain JSON.
+    #[must_use]
+    pub fn codec(&self) -> Option<&dyn Codec> {
+        self.terms.codec.as_deref()
+    }
+
+    /// Who says what time it is.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.terms.clock
+    }
+
+    /// Schedules within the caller's own transaction: what is scheduled is stored if and when the
+    /// transaction commits.
+    pub fn within<'t, Tx>(&self, transaction: &'t Tx) -> S::Joined<'t>
+    where
+        S: Joins<Tx>,
+    {
+        S::join(self.clone(), transaction)
+    }
+
+    /// Makes a command ready for a store, without storing it.
+    ///
+    /// # Errors
+    /// When no store would take it.
+    pub fn prepare<T: Contract>(
+        &self,
+        command: &T,
+        options: ScheduleOptions,
+    ) -> Result<Envelope, ScheduleError> {
+        let options = match &self.origin {
+            Some(origin) => origin.complete(options),
+            None => options,
+        };
+        let envelope = prepare(command, options, &self.terms.limits)?;
+        match self.codec() {
+            Some(codec) => super::prepare::encoded(envelope, T::NAME, codec, &self.terms.limits),
+            None => Ok(envelope),
+        }
+    }
+
+    /// The receipt for `envelope`, of which a store says that it was `accepted`.
+    ///
+    /// # Errors
+    /// When its key had been accepted with another payload, and its options refuse that.
+    pub fn receipt(
+        &self,
+        envelope: &Envelope,
+        accepted: &Accepted,
+    ) -> Result<Receipt, ScheduleError> {
+        let first = match accepted {
+            Accepted::New { accepted_at } => {
+                let acceptance = Acceptance::Accepted;
+                return Ok(Receipt::new(&envelope.message, *accepted_at, acceptance));
+            }
+            Accepted::Before(first) => first,
+        };
+        let payload_matches = same_payload(self.codec(), &envelope.message, &first.message);
+        if envelope.on_conflict == OnConflict::Refuse && !payload_matches {
+            return Err(ScheduleError::Conflict {
+                contract: envelope.message.contract.clone(),
+                first: first.message.id,
+            });
+        }
+        let acceptance = Acceptance::AlreadyAccepted { payload_matches };
+        Ok(Receipt::new(&first.message, first.accepted_at, acceptance))
+    }
+}
+
+impl<S: Writer + ?Sized> Scheduler<S> {
+    /// Stores a command. Once there is a receipt, it will be handled.
+    ///
+    /// If the future is dropped, the command may have been stored or not: schedule it again with
+    /// the same idempotency key.
+    ///
+    /// # Errors
+    /// When no store would take it, its key conflicts, or the store fails.
+    pub async fn schedule<T: Contract>(
+        &self,
+        command: T,
+        options: ScheduleOptions,
+    ) -> Result<Receipt, ScheduleError> {
+        let envelopes: Arc<[Envelope]> = [self.prepare(&command, options)?].into();
+        let accepted = self.store.accept(Arc::clone(&envelopes), self.terms.clock.now()).await?;
+        match accepted.first() {
+            Some(accepted) => self.receipt(&envelopes[0], accepted),
+            None => Err(ScheduleError::Store(miscounted(1, 0))),
+        }
+    }
+
+    /// Stores many commands at once, and answers for each in the order given: its receipt, or why
+    /// it was not stored. The others are stored all the same.
+    ///
+    /// # Errors
+    /// When the store fails; then none is stored.
+    pub async fn schedule_all<T: Contract>(
+        &self,
+        commands: impl IntoIterator<Item = (T, ScheduleOptions)> + Send,
+    ) -> Result<Vec<Result<Receipt, ScheduleError>>, StoreError> {
+        let prepared =
+            commands.into_iter().map(|(command, options)| self.prepare(&command, options));
+        self.accept_all(prepared.collect()).await
+    }
+
+    /// Stores envelopes of any contracts at once, as [`schedule_all`](Self::schedule_all) does.
+    ///
+    /// # Errors
+    /// When the store fails; then none is stored.
+    pub async fn accept_all(
+        &self,
+        prepared: Vec<Result<Envelope, ScheduleError>>,
+    ) -> Result<Vec<Result<Receipt, ScheduleError>>, StoreError> {
+        let mut envelopes = Vec::with_capacity(prepared.len());
+        let slots: Vec<_> = prepared
+            .into_iter()
+            .map(|prepared| {
+                envelopes.push(prepared?);
+                Ok(envelopes.len() - 1)
+            })
+            .collect();
+        if envelopes.is_empty() {
+            return Ok(slots.into_iter().filter_map(Result::err).map(Err).collect());
+        }
+        let envelopes: Arc<[Envelope]> = envelopes.into();
+        let accepted = self.store.accept(Arc::clone(&envelopes), self.terms.clock.now()).await?;
+        if accepted.len() != envelopes.len() {
+            return Err(miscounted(envelopes.len(), accepted.len()));
+        }
+        let receipt = |at: usize| self.receipt(&envelopes[at], &accepted[at]);
+        Ok(slots.into_iter().map(|slot| slot.and_then(receipt)).collect())
+    }
+}
+
+impl<S: Writer> Scheduler<S> {
+    /// The same scheduler, its store's type forgotten.
+    #[must_use]
+    pub fn erased(&self) -> Scheduler {
+        let store: Arc<dyn Writer> = Arc::clone(&self.store) as _;
+        Scheduler { store, terms: Arc::clone(&self.terms), origin: self.origin.clone() }
+    }
+}
+
+fn miscounted(asked: usize, answered: usize) -> StoreError {
+    let message = format!("the store was given {asked} envelopes and answered for {answered}");
+    StoreError::new(crate::store::StoreErrorKind::Other, message)
+}
+
+impl<S: ?Sized> Clone for Scheduler<S> {
+    fn clone(&self) -> Self {
+        let (store, terms) = (Arc::clone(&self.store), Arc::clone(&self.terms));
+        Self { store, terms, origin: self.origin.clone() }
+    }
+}
+
+impl<S: ?Sized> fmt::Debug for Scheduler<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scheduler").field("limits", &self.terms.limits).finish_non_exhaustive()
+    }
+}

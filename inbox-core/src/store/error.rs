@@ -1,0 +1,64 @@
+use crate::handler::BoxError;
+
+/// A store could not do what it was asked.
+///
+/// The message says what to do about it; [`kind`](Self::kind) is for programs.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct StoreError {
+    kind: StoreErrorKind,
+    message: String,
+    #[source]
+    source: Option<BoxError>,
+}
+
+/// What kept a store from its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StoreErrorKind {
+    /// Others held what was needed for too long. Nothing was changed; the same call may pass later.
+    Busy,
+    /// There was no answer in time. Whether the change happened is not known.
+    TimedOut,
+    /// The store may be read but not written.
+    ReadOnly,
+    /// There is no room left.
+    Full,
+    /// The store cannot be reached or opened.
+    CannotOpen,
+    /// The schema is missing, or of another version than this program.
+    Schema,
+    /// What is stored is damaged, or no store of ours.
+    Corrupt,
+    /// The store was closed.
+    Closed,
+    /// Anything else.
+    Other,
+}
+
+impl StoreError {
+    /// An error that says `message`.
+    #[must_use]
+    pub fn new(kind: StoreErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None }
+    }
+
+    /// The same, caused by `source`.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// What kept the store from its work.
+    #[must_use]
+    pub fn kind(&self) -> StoreErrorKind {
+        self.kind
+    }
+
+    /// Whether the same call may pass if it is simply made again.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self.kind, StoreErrorKind::Busy | StoreErrorKind::TimedOut)
+    }
+}

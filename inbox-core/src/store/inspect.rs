@@ -1,0 +1,78 @@
+use super::{DeliveryRecord, DeliveryState, MessageRecord, StoreFuture};
+use crate::Now;
+use crate::message::MessageId;
+
+/// Shows what is stored, and acts on single deliveries. For people and their tools: nothing on the
+/// way of a message calls it.
+pub trait Inspect: Send + Sync + 'static {
+    /// One message with all that is known of its deliveries.
+    fn show(&self, id: MessageId) -> StoreFuture<'_, Option<MessageRecord>>;
+
+    /// Deliveries that match `filter`, ordered by message id and handler key, a page at a time.
+    fn list(&self, filter: DeliveryFilter) -> StoreFuture<'_, Page>;
+
+    /// How many deliveries of each handler are in each state, sorted. States without any are left
+    /// out.
+    fn counts(&self) -> StoreFuture<'_, Vec<DeliveryCount>>;
+
+    /// *dead → ready*. Gives a dead delivery all its attempts again. Answers whether there was one.
+    fn retry(&self, id: MessageId, handler_key: &str, now: Now) -> StoreFuture<'_, bool>;
+}
+
+/// Which deliveries to list; what is not said does not matter.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DeliveryFilter {
+    /// Those in this state.
+    pub state: Option<DeliveryState>,
+    /// Those of this handler.
+    pub handler_key: Option<String>,
+    /// Those of this contract.
+    pub contract: Option<String>,
+    /// Those after the last one of another page.
+    pub after: Option<Cursor>,
+    /// At most this many; 100 if nothing is said, and never more than 1000.
+    pub limit: Option<u32>,
+}
+
+impl DeliveryFilter {
+    /// Deliveries in `state`.
+    #[must_use]
+    pub fn in_state(state: DeliveryState) -> Self {
+        Self { state: Some(state), ..Self::default() }
+    }
+
+    /// How many a page may hold.
+    #[must_use]
+    pub fn page_size(&self) -> u32 {
+        self.limit.unwrap_or(100).clamp(1, 1_000)
+    }
+}
+
+/// The last delivery of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor {
+    /// Its message.
+    pub message_id: MessageId,
+    /// Its handler.
+    pub handler_key: Option<String>,
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The deliveries.
+    pub deliveries: Vec<DeliveryRecord>,
+    /// Where the next page starts, if there may be more.
+    pub next: Option<Cursor>,
+}
+
+/// How many deliveries of one handler are in one state.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DeliveryCount {
+    /// The handler's key; none while no handler is known.
+    pub handler_key: Option<String>,
+    /// The state.
+    pub state: DeliveryState,
+    /// How many.
+    pub count: u64,
+}

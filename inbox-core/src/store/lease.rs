@@ -1,0 +1,123 @@
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use super::StoreFuture;
+use crate::dispatch::Delivery;
+use crate::message::MessageId;
+use crate::{Now, Timestamp};
+
+/// Hands deliveries to workers, each to one at a time.
+pub trait LeaseStore: Send + Sync + 'static {
+    /// *ready → lease*. Claims ready deliveries for each of `request.wanted`, the most urgent and
+    /// then the oldest first, and counts an attempt for each. A delivery whose key or version
+    /// nobody asks for is left alone.
+    ///
+    /// A *suspect*, whose worker vanished while holding it, is claimed alone: one host holds at
+    /// most one, so that a crash accuses nobody else.
+    ///
+    /// If the future is dropped, what it claimed is released.
+    fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>>;
+
+    /// *lease → lease*. Extends each lease to `duration` from now, and answers in the order of
+    /// `tokens` until when it holds. One that has expired is lost, even if nobody has reclaimed it.
+    fn renew(
+        &self,
+        tokens: Vec<LeaseToken>,
+        duration: Duration,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<Result<Timestamp, LeaseLost>>>;
+}
+
+/// What a worker wants to work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseRequest {
+    /// Who asks: one name for each running host, new at every start.
+    pub host: String,
+    /// How long the leases hold unless renewed.
+    pub duration: Duration,
+    /// The handler keys this worker serves.
+    pub wanted: Vec<Wanted>,
+}
+
+/// Deliveries of one handler key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// The key that deliveries are stored under.
+    pub handler_key: String,
+    /// The versions of the contract that the handler reads.
+    pub versions: Vec<u32>,
+    /// At most this many.
+    pub limit: NonZeroU32,
+    /// A delivery is given this many attempts; the store needs to know for those that never report
+    /// back.
+    pub max_attempts: NonZeroU32,
+}
+
+/// One or more deliveries of one handler key that one worker holds for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// Fences every later write: after the lease has expired, the token changes nothing.
+    pub token: LeaseToken,
+    /// The key the deliveries are stored under.
+    pub handler_key: String,
+    /// When it was claimed, by the store's clock.
+    pub leased_at: Timestamp,
+    /// Until when it holds, by the store's clock.
+    pub expires_at: Timestamp,
+    /// What was claimed.
+    pub deliveries: Vec<Delivery>,
+    /// What was claimed but cannot be read, such as a row that someone damaged or whose message is
+    /// gone. The worker settles it as dead.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A delivery whose row cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The message it belongs to.
+    pub message_id: MessageId,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Proof that a lease is one's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LeaseToken(Uuid);
+
+impl LeaseToken {
+    /// A token that nobody else has.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "every call differs, so there is no default")]
+    pub fn new() -> Self {
+        Self(Uuid::now_v7())
+    }
+
+    /// The token with these 128 bits.
+    #[must_use]
+    pub const fn from_u128(bits: u128) -> Self {
+        Self(Uuid::from_u128(bits))
+    }
+
+    /// The token as 128 bits.
+    #[must_use]
+    pub const fn as_u128(self) -> u128 {
+        self.0.as_u128()
+    }
+}
+
+impl fmt::Display for LeaseToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The lease has expired or was given up: what its holder wanted to write was not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "lease {0} was lost: it expired, or its delivery is settled; nothing was written, and the \
+     delivery belongs to whoever leases it next"
+)]
+pub struct LeaseLost(pub LeaseToken);

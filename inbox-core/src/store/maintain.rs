@@ -1,0 +1,49 @@
+use super::StoreFuture;
+use crate::Now;
+
+/// What keeps deliveries moving when nobody asks for it. Every verb works on a bounded number of
+/// rows and answers how many it moved; fewer than `limit` means that nothing is left.
+pub trait Maintain: Send + Sync + 'static {
+    /// Makes known which handler keys take which contracts: from now on a message of the contract
+    /// has a delivery for each. A key in `supersedes` is given nothing new any more, not even if a
+    /// program that still uses it registers again. Messages that waited for a route are routed.
+    ///
+    /// A handler that is new to a contract receives what is accepted from now on, and what has
+    /// waited for a first handler.
+    fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, ()>;
+
+    /// *waiting without a route → ready or waiting*, for messages whose contract has a route by
+    /// now: where stores cannot see an acceptance that is still under way, registration misses it.
+    fn route(&self, limit: u32, now: Now) -> StoreFuture<'_, u64>;
+
+    /// *waiting → ready*, for deliveries whose time has come. The one that waited longest is first.
+    fn promote(&self, limit: u32, now: Now) -> StoreFuture<'_, u64>;
+
+    /// *lease → ready or dead*, for leases that have expired: their worker crashed, hangs, or is
+    /// cut off.
+    ///
+    /// The first time, this accuses no one, for the worker may have held other deliveries too: the
+    /// attempt is not counted, and the delivery becomes a suspect, which is leased alone. A
+    /// suspect's own expired lease counts; with its last attempt it is dead.
+    fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed>;
+}
+
+/// A handler key that takes a contract.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The contract's name.
+    pub contract: String,
+    /// The handler's key.
+    pub handler_key: String,
+    /// The keys it had before, which nothing new is stored under.
+    pub supersedes: Vec<String>,
+}
+
+/// What became of expired leases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reclaimed {
+    /// Deliveries that are ready again.
+    pub returned: u64,
+    /// Deliveries whose last attempt this was.
+    pub dead: u64,
+}

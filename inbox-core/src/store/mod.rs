@@ -1,0 +1,44 @@
+//! What a store promises: five small traits, in the order a message meets them.
+//!
+//! | trait | verbs | who calls it |
+//! |---|---|---|
+//! | [`Writer`] | accept | whoever schedules |
+//! | [`LeaseStore`] | lease, renew | workers |
+//! | [`StateStore`] | settle, release | workers |
+//! | [`Inspect`] | show, list, counts, retry | people, and `status` |
+//! | [`Maintain`] | register routes, route, promote, reclaim | every host, now and then |
+//!
+//! A delivery is in exactly one place: *ready*, *lease*, *waiting*, *dead* or *done*. Every verb is
+//! documented as a move between those places, happens entirely or not at all, and can be called by
+//! any number of processes at once. The test kit's conformance suite checks all of it.
+//!
+//! `now` is a parameter of every verb that looks at a clock. [`Now::OfStore`](crate::Now) is the
+//! store's own clock.
+
+mod delivery_state;
+mod error;
+mod inspect;
+mod lease;
+mod maintain;
+mod record;
+mod state;
+mod writer;
+
+use std::pin::Pin;
+
+pub use delivery_state::{DeliveryState, ParseDeliveryStateError};
+pub use error::{StoreError, StoreErrorKind};
+pub use inspect::{Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};
+pub use lease::{Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Unreadable, Wanted};
+pub use maintain::{Maintain, Reclaimed, Route};
+pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};
+pub use state::{Settle, StateStore};
+pub use writer::{Accepted, StoredMessage, Writer};
+
+/// What a verb will answer.
+pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+
+/// All five traits together, which is what a host needs.
+pub trait Store: Writer + LeaseStore + StateStore + Inspect + Maintain {}
+
+impl<S: Writer + LeaseStore + StateStore + Inspect + Maintain + ?Sized> Store for S {}
