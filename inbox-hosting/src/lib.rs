@@ -1,1 +1,21 @@
-//! x
+//! What a process does with a store: it registers its handlers, schedules, and runs what is due.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `builder` | what a program says before it starts |
+//! | `inbox` | the value it works with |
+//! | `run_now` | handlers run at once, storing nothing |
+//! | `pass` | one round of lease, dispatch and settle |
+
+mod builder;
+mod error;
+mod handlers;
+mod inbox;
+mod pass;
+mod run_now;
+
+pub use builder::InboxBuilder;
+pub use error::Error;
+pub use inbox::Inbox;
+pub use pass::PassReport;
+pub use run_now::RunNowError;

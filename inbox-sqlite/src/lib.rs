@@ -1,1 +1,50 @@
-//! x
+//! The embedded store: SQLite in a file or in memory, for the first run, for tests and for programs
+//! that live on one machine.
+//!
+//! Read in the order a message travels: `schedule` (accept, within a caller's transaction too),
+//! `lease`, `settle`; then `maintain` and `inspect`. Each statement is a file in `queries`. All of
+//! them run on one thread of the store's own (`thread`), which groups what arrives together into one
+//! commit. Several processes may use one file; each waits for the other's writes.
+
+mod call;
+mod connection;
+mod error;
+mod held;
+mod inspect;
+mod lease;
+mod maintain;
+mod migrate;
+mod options;
+mod release;
+mod row;
+mod schedule;
+mod settle;
+mod sql;
+mod store;
+mod thread;
+mod within;
+
+use std::path::Path;
+
+use inbox_core::store::StoreError;
+
+pub use options::SqliteOptions;
+pub use rusqlite;
+pub use store::SqliteStore;
+pub use within::WithinTransaction;
+
+/// Opens the store in the file at `path`, creating both where they are missing.
+///
+/// # Errors
+/// When the file cannot be opened or written, or holds a schema that is newer than this program.
+pub async fn open(path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
+    SqliteOptions::new().open(path).await
+}
+
+/// A store that lives as long as its last clone.
+///
+/// # Errors
+/// When there is no memory for it.
+pub async fn in_memory() -> Result<SqliteStore, StoreError> {
+    SqliteOptions::new().in_memory().await
+}

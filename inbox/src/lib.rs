@@ -13,7 +13,8 @@ pub use inbox_core::extract::{Context, Extract, Lend, State};
 pub use inbox_core::handler::{Batch, HandlerError};
 pub use inbox_core::message::{Headers, MessageId};
 pub use inbox_core::registry::{ContractsWithoutHandler, Registry, RegistryError};
-pub use inbox_core::schedule::ScheduleOptions;
+pub use inbox_core::schedule::{Acceptance, Receipt, ScheduleOptions, Scheduler};
+pub use inbox_hosting::{Error, Inbox};
 
 #[doc(inline)]
 pub use inbox_macros::{contract, handler, handlers, inbox_contract};
@@ -42,17 +43,49 @@ pub mod extract {
 /// A delivery on its way through the layers to its handler, and what comes of it.
 pub mod dispatch {
     pub use inbox_core::contract::DecodeError;
-    pub use inbox_core::dispatch::{CancellationToken, Delivery, HandlerService, Request};
+    pub use inbox_core::dispatch::{
+        CancellationToken, Delivery, HandlerService, HeldLease, Layers, Pipeline, Request,
+    };
     pub use inbox_core::handler::{
         BoxError, Failure, Handler, HandlerError, HandlerFailure, HandlerFuture, HandlerReturn,
     };
 }
 
-/// A command on its way into a store: how it is to be accepted, and what no store would take.
+/// A command on its way into a store: how it is to be accepted, what no store would take, and the
+/// receipt for it.
 pub mod schedule {
     pub use inbox_core::schedule::{
-        Limits, OnConflict, Priority, ScheduleError, ScheduleOptions, Start, prepare,
+        About, Acceptance, Codec, Joins, Limits, OnConflict, Priority, Receipt, ScheduleError,
+        ScheduleOptions, Scheduler, Start, prepare,
     };
+}
+
+/// What a store promises, for whoever writes one or looks into one.
+pub mod store {
+    pub use inbox_core::store::*;
+    pub use inbox_core::{Clock, Now, StoreClock};
+}
+
+/// What becomes of a delivery after its handler ran.
+pub mod settle {
+    pub use inbox_core::settle::*;
+}
+
+/// An inbox at work: what a program says before it starts, and what a pass reports.
+pub mod hosting {
+    pub use inbox_hosting::{InboxBuilder, PassReport, RunNowError};
+}
+
+/// The embedded store: SQLite in a file or in memory.
+#[cfg(feature = "sqlite")]
+pub mod sqlite {
+    pub use inbox_sqlite::*;
+}
+
+/// The test kit.
+#[cfg(feature = "testing")]
+pub mod testing {
+    pub use inbox_testing::*;
 }
 
 /// One message, what it is made of, and the envelope it is accepted in.

@@ -1,14 +1,13 @@
 //! cargo run -p quickstart
 //!
-//! A command, its handler, the registry that knows both, and one run of the handler.
+//! A payment is accepted, a duplicate recognised, a failure retried, a hopeless one given up.
 
-use inbox::dispatch::{CancellationToken, Delivery};
-use inbox::schedule::{Limits, prepare};
-use inbox::{
-    Context, Registry, Request, ScheduleOptions, State, Timestamp, handler, inbox_contract,
-};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use inbox::{Acceptance, Context, Inbox, ScheduleOptions, State, handler, inbox_contract};
 use serde::{Deserialize, Serialize};
-use tower::ServiceExt;
 
 #[inbox_contract(
     name = "payments.process-payment",
@@ -21,57 +20,63 @@ struct ProcessPayment {
     amount_cents: i64,
 }
 
-#[derive(Clone)]
+/// Does not answer the first time it is asked about a payment.
+#[derive(Clone, Default)]
 struct Gateway {
-    currency: &'static str,
+    asked: Arc<Mutex<HashSet<u64>>>,
 }
 
 impl Gateway {
-    fn charge(&self, payment_id: u64, amount_cents: i64) -> Result<(), String> {
+    async fn charge(&self, payment_id: u64, amount_cents: i64) -> Result<(), String> {
         if amount_cents <= 0 {
-            return Err(format!("payment {payment_id} has nothing to charge"));
+            return Err("there is nothing to charge".to_owned());
         }
-        println!("charged {amount_cents} {} for payment {payment_id}", self.currency);
-        Ok(())
+        let asked_before = !self.asked.lock().map_err(|_| "poisoned")?.insert(payment_id);
+        if asked_before { Ok(()) } else { Err("the gateway does not answer".to_owned()) }
     }
 }
 
-#[handler(key = "charge-card", legacy = ["charge"], timeout = "30s", max_attempts = 10)]
+#[handler(key = "charge-card", max_attempts = 2, retry(initial = "100ms"))]
 async fn charge_card(
     command: ProcessPayment,
     State(gateway): State<Gateway>,
     context: Context,
 ) -> Result<(), String> {
-    println!("attempt {} of message {}", context.attempt(), context.message_id());
-    gateway.charge(command.payment_id, command.amount_cents)
+    let ProcessPayment { payment_id, amount_cents } = command;
+    let outcome = gateway.charge(payment_id, amount_cents).await;
+    println!("payment {payment_id}, attempt {}: {outcome:?}", context.attempt());
+    outcome
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-    // Checks everything that is linked into this binary and lists every mistake.
-    let registry = Registry::builder().state(Gateway { currency: "cents" }).build()?;
-    for handler in registry.handlers() {
-        let descriptor = handler.descriptor();
-        println!("`{}` handles `{}`", descriptor.key, descriptor.contract.name);
+#[tokio::main]
+async fn main() -> Result<(), inbox::Error> {
+    // A file would do as well: `inbox::sqlite::open("inbox.db")`.
+    let store = inbox::sqlite::in_memory().await?;
+    let inbox = Inbox::builder(store).state(Gateway::default()).build().await?;
+
+    let mut messages = Vec::new();
+    for (payment_id, amount_cents) in [(42, 1999), (42, 1999), (43, 0)] {
+        let command = ProcessPayment { payment_id, amount_cents };
+        let receipt = inbox.scheduler().schedule(command, ScheduleOptions::new()).await?;
+        println!("payment {payment_id}: {:?} as {}", receipt.acceptance(), receipt.message_id());
+        if receipt.acceptance() == Acceptance::Accepted {
+            messages.push(receipt.message_id());
+        }
     }
 
-    for amount_cents in [1999, 0] {
-        let command = ProcessPayment { payment_id: 42, amount_cents };
-        let envelope = prepare(&command, ScheduleOptions::new(), &Limits::default())?;
-        let (message, accepted_at) = (envelope.message, Timestamp::now());
-        for handler in registry.handlers_of(&message.contract, message.version) {
-            let key = handler.descriptor().key;
-            let delivery = Delivery::first(message.clone(), accepted_at, key);
-            let request = Request::new(delivery, CancellationToken::new());
-            match handler.service().oneshot(request).await {
-                Ok(()) => println!("done"),
-                Err(error) => println!("{error}: {}", root_cause(&error)),
-            }
+    // A pass leases what is due, runs the handlers and settles. Retries become due after a while.
+    let mut settled = 0;
+    while settled < 2 {
+        let report = inbox.process_pending().await?;
+        settled += report.completed + report.dead;
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+
+    for id in messages {
+        for delivery in inbox.status(id).await?.into_iter().flat_map(|status| status.deliveries) {
+            let error = delivery.error.map_or(String::new(), |error| format!(": {error}"));
+            println!("{id} is {} after {} attempts{error}", delivery.state, delivery.attempts);
         }
     }
     Ok(())
-}
-
-fn root_cause(error: &dyn std::error::Error) -> &dyn std::error::Error {
-    error.source().map_or(error, root_cause)
 }

@@ -1,5 +1,6 @@
 //! A delivery on its way to its handler: the request that layers see, and the service they wrap.
 
+mod decode;
 mod delivery;
 mod held;
 mod layers;
@@ -10,6 +11,7 @@ mod retry;
 mod service;
 mod shelf;
 
+pub use decode::decoded;
 pub use delivery::Delivery;
 pub use held::HeldLease;
 pub use layers::Layers;

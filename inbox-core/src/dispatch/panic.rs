@@ -68,7 +68,7 @@ impl<F> Drop for Caught<F> {
     }
 }
 
-fn caught<T>(code: impl FnOnce() -> T) -> Result<T, HandlerError> {
+pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, HandlerError> {
     // What a panic leaves half-done belongs to the request, which ends with it.
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
         let error = panicked(&*payload);

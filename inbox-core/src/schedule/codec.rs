@@ -67,11 +67,7 @@ impl<'a> From<&'a Message> for About<'a> {
 
 /// Whether two messages say the same, whatever the codec and the order of JSON's members made of
 /// them.
-pub(super) fn same_payload(
-    codec: Option<&dyn Codec>,
-    left: &Message,
-    right: &Message,
-) -> bool {
+pub(super) fn same_payload(codec: Option<&dyn Codec>, left: &Message, right: &Message) -> bool {
     if left.version != right.version {
         return false;
     }

@@ -10,11 +10,8 @@ pub trait StateStore: Send + Sync + 'static {
     ///
     /// Where a lease has expired, is gone, or does not hold that delivery, nothing happens to it;
     /// the others are settled all the same.
-    fn settle(
-        &self,
-        settles: Vec<Settle>,
-        now: Now,
-    ) -> StoreFuture<'_, Vec<Result<(), LeaseLost>>>;
+    fn settle(&self, settles: Vec<Settle>, now: Now)
+    -> StoreFuture<'_, Vec<Result<(), LeaseLost>>>;
 
     /// *lease → ready*. Gives up leases without counting the attempt, such as at shutdown. Answers
     /// how many deliveries were returned; a lease that is not held any more returns none.

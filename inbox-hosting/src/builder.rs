@@ -1,0 +1,164 @@
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use inbox_core::Clock;
+use inbox_core::dispatch::{HandlerService, Layers, Request};
+use inbox_core::extract::Lend;
+use inbox_core::handler::BoxError;
+use inbox_core::policy::RetryPolicy;
+use inbox_core::registry::{
+    Catalog, ContractsWithoutHandler, Problem, Registry, RegistryBuilder, RegistryError,
+};
+use inbox_core::schedule::{Codec, Limits, Scheduler};
+use inbox_core::settle::Chances;
+use inbox_core::store::Store;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use crate::handlers::Handlers;
+use crate::inbox::Parts;
+use crate::{Error, Inbox};
+
+/// What a program says before its inbox starts.
+#[derive(Debug)]
+#[must_use = "a builder does nothing until `.build()`"]
+pub struct InboxBuilder<S> {
+    registry: RegistryBuilder,
+    scheduler: Scheduler<S>,
+    layers: Layers,
+    chances: Chances,
+    lease_duration: Duration,
+    problems: Vec<Problem>,
+}
+
+impl<S: Store> InboxBuilder<S> {
+    pub(crate) fn new(store: S) -> Self {
+        Self {
+            registry: Registry::builder(),
+            scheduler: Scheduler::new(Arc::new(store)),
+            layers: Layers::default(),
+            chances: Chances::default(),
+            lease_duration: Duration::from_mins(1),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Provides a value for handlers that take `State<T>`.
+    pub fn state<T: Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.registry = self.registry.state(state);
+        self
+    }
+
+    /// Says that a layer lends a `T` to handlers that take `&mut T`.
+    pub fn lends<T: Lend>(mut self) -> Self {
+        self.registry = self.registry.lends::<T>();
+        self
+    }
+
+    /// Takes only the handlers of this bounded context, `#[handler(context = "...")]`.
+    pub fn context(mut self, name: impl Into<String>) -> Self {
+        self.registry = self.registry.context(name);
+        self
+    }
+
+    /// Decides about contracts that no handler of this program takes.
+    pub fn contracts_without_handler(mut self, policy: ContractsWithoutHandler) -> Self {
+        self.registry = self.registry.contracts_without_handler(policy);
+        self
+    }
+
+    /// Takes exactly these contracts and handlers instead of all that are linked. Call it first.
+    pub fn catalog(mut self, catalog: Catalog) -> Self {
+        self.registry = RegistryBuilder::new(catalog);
+        self
+    }
+
+    /// Puts a `tower` layer around every handler, within its timeout; the last one is outermost.
+    pub fn layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<HandlerService> + Send + Sync + 'static,
+        L::Service: Service<Request, Response = ()> + Clone + Send + Sync + 'static,
+        <L::Service as Service<Request>>::Error: Into<BoxError>,
+        <L::Service as Service<Request>>::Future: Send,
+    {
+        self.layers.push(layer);
+        self
+    }
+
+    /// How large a message may be.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.scheduler = self.scheduler.with_limits(limits);
+        self
+    }
+
+    /// What payloads go through on their way to the store and back.
+    pub fn codec(mut self, codec: impl Codec) -> Self {
+        self.scheduler = self.scheduler.with_codec(Arc::new(codec));
+        self
+    }
+
+    /// How many attempts a delivery has whose handler does not say; 25 where nothing is said.
+    pub fn max_attempts(mut self, attempts: u32) -> Self {
+        match NonZeroU32::new(attempts) {
+            Some(attempts) => self.chances.max_attempts = attempts,
+            None => self.problems.push(Problem::new(
+                "`max_attempts` is 0, so no delivery would ever be attempted",
+                "write at least 1, which means dead on the first failure",
+                [],
+            )),
+        }
+        self
+    }
+
+    /// How a failed delivery is tried again whose handler does not say.
+    pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        self.chances.retry = policy;
+        self
+    }
+
+    /// How long a worker that stops reporting keeps its deliveries; a minute where nothing is said.
+    pub fn lease_duration(mut self, duration: Duration) -> Self {
+        if duration < Duration::from_millis(100) {
+            self.problems.push(Problem::new(
+                format!("a lease of {duration:?} expires before a handler can report back"),
+                "write at least 100 milliseconds",
+                [],
+            ));
+        }
+        self.lease_duration = duration;
+        self
+    }
+
+    /// Takes the time from here instead of from the store, for tests.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.scheduler = self.scheduler.with_clock(clock);
+        self
+    }
+
+    /// Checks everything, and makes this program's handlers known to the store.
+    ///
+    /// # Errors
+    /// Lists every mistake there is, or says what the store could not do.
+    pub async fn build(self) -> Result<Inbox<S>, Error> {
+        let mut problems = self.problems;
+        let registry = match self.registry.build() {
+            Ok(registry) if problems.is_empty() => registry,
+            Ok(_) => return Err(RegistryError::new(problems).into()),
+            Err(error) => {
+                problems.extend(error.problems().iter().cloned());
+                return Err(RegistryError::new(problems).into());
+            }
+        };
+        let handlers = Handlers::new(&registry, &self.layers, &self.chances);
+        let (store, now) = (self.scheduler.store(), self.scheduler.clock().now());
+        store.register_routes(handlers.routes(), now).await?;
+        Ok(Inbox::new(Parts {
+            erased: self.scheduler.erased(),
+            scheduler: self.scheduler,
+            registry,
+            handlers,
+            lease_duration: self.lease_duration,
+        }))
+    }
+}

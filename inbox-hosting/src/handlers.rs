@@ -1,0 +1,69 @@
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use inbox_core::dispatch::{Layers, Pipeline};
+use inbox_core::registry::Registry;
+use inbox_core::settle::Chances;
+use inbox_core::store::{Route, Wanted};
+
+/// The handlers of one host, each with all that stands around it.
+#[derive(Debug)]
+pub(crate) struct Handlers {
+    all: Vec<Arc<Pipeline>>,
+    // By every key they answer to, legacy ones included.
+    by_key: BTreeMap<&'static str, Arc<Pipeline>>,
+}
+
+impl Handlers {
+    pub(crate) fn new(registry: &Registry, layers: &Layers, defaults: &Chances) -> Self {
+        let all: Vec<_> = registry
+            .handlers()
+            .iter()
+            .map(|handler| Arc::new(Pipeline::new(handler, layers, defaults)))
+            .collect();
+        let by_key = all
+            .iter()
+            .flat_map(|handler| {
+                handler.descriptor().keys().map(move |key| (key, Arc::clone(handler)))
+            })
+            .collect();
+        Self { all, by_key }
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&Arc<Pipeline>> {
+        self.by_key.get(key)
+    }
+
+    /// Those that take messages of `version` of `contract`.
+    pub(crate) fn of(&self, contract: &str, version: u32) -> impl Iterator<Item = &Arc<Pipeline>> {
+        self.all.iter().filter(move |handler| {
+            let takes = handler.descriptor().contract;
+            takes.name == contract && takes.lineage.reads(version)
+        })
+    }
+
+    /// What the store must know, so that messages reach them.
+    pub(crate) fn routes(&self) -> Vec<Route> {
+        let route = |handler: &Arc<Pipeline>| {
+            let descriptor = handler.descriptor();
+            Route {
+                contract: descriptor.contract.name.to_owned(),
+                handler_key: descriptor.key.to_owned(),
+                supersedes: descriptor.legacy.iter().map(|key| (*key).to_owned()).collect(),
+            }
+        };
+        self.all.iter().map(route).collect()
+    }
+
+    /// What they can work on: nothing that this program does not know.
+    pub(crate) fn wanted(&self, limit: NonZeroU32) -> Vec<Wanted> {
+        let wanted = |(key, handler): (&&'static str, &Arc<Pipeline>)| Wanted {
+            handler_key: (*key).to_owned(),
+            versions: handler.descriptor().contract.lineage.versions().collect(),
+            limit,
+            max_attempts: handler.chances().max_attempts,
+        };
+        self.by_key.iter().map(wanted).collect()
+    }
+}

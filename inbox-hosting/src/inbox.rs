@@ -1,0 +1,92 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use inbox_core::message::MessageId;
+use inbox_core::registry::Registry;
+use inbox_core::schedule::Scheduler;
+use inbox_core::store::{LeaseToken, MessageRecord, Store, StoreError};
+
+use crate::InboxBuilder;
+use crate::handlers::Handlers;
+
+/// A store together with the handlers of this program: schedules commands and runs what is due.
+///
+/// Cheap to clone.
+pub struct Inbox<S> {
+    parts: Arc<Parts<S>>,
+    host: Arc<str>,
+}
+
+/// What an inbox is made of.
+pub(crate) struct Parts<S> {
+    pub(crate) scheduler: Scheduler<S>,
+    // The same scheduler, for handlers.
+    pub(crate) erased: Scheduler,
+    pub(crate) registry: Registry,
+    pub(crate) handlers: Handlers,
+    pub(crate) lease_duration: Duration,
+}
+
+impl<S: Store> Inbox<S> {
+    /// Starts an inbox on `store`, with every contract and handler linked into this program.
+    pub fn builder(store: S) -> InboxBuilder<S> {
+        InboxBuilder::new(store)
+    }
+
+    pub(crate) fn new(parts: Parts<S>) -> Self {
+        // New at every start: a program that comes back is another host.
+        let host = format!("{}:{}", std::process::id(), LeaseToken::new());
+        Self { parts: Arc::new(parts), host: host.into() }
+    }
+
+    /// Stores commands.
+    #[must_use]
+    pub fn scheduler(&self) -> &Scheduler<S> {
+        &self.parts.scheduler
+    }
+
+    /// Where everything is stored.
+    #[must_use]
+    pub fn store(&self) -> &Arc<S> {
+        self.parts.scheduler.store()
+    }
+
+    /// The contracts and handlers of this program.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.parts.registry
+    }
+
+    /// What became of a message: where each of its deliveries stands, and what went wrong. Nothing,
+    /// if the store does not know it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn status(&self, id: MessageId) -> Result<Option<MessageRecord>, StoreError> {
+        self.store().show(id).await
+    }
+
+    pub(crate) fn parts(&self) -> &Parts<S> {
+        &self.parts
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+}
+
+impl<S> Clone for Inbox<S> {
+    fn clone(&self) -> Self {
+        Self { parts: Arc::clone(&self.parts), host: Arc::clone(&self.host) }
+    }
+}
+
+impl<S> fmt::Debug for Inbox<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inbox")
+            .field("host", &self.host)
+            .field("handlers", &self.parts.registry.handlers())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,75 @@
+use inbox_core::contract::DecodeError;
+use inbox_core::dispatch::{Pipeline, Request};
+use inbox_core::handler::HandlerError;
+use inbox_core::settle::Outcome;
+use inbox_core::store::Store;
+
+use super::keep::Keeper;
+use super::work::Work;
+use crate::Inbox;
+
+impl<S: Store> Inbox<S> {
+    /// Runs the handler on what is open, and answers what came of it for those it concerns, which
+    /// are then not open any more: a delivery that cannot even be tried is answered for alone.
+    pub(super) async fn dispatch(
+        &self,
+        pipeline: &Pipeline,
+        open: &mut Vec<Work>,
+        keeper: &mut Keeper<'_, S>,
+    ) -> (Outcome, Vec<Work>) {
+        for at in 0..open.len() {
+            if let Some(outcome) = self.unfit(&mut open[at]) {
+                return (outcome, vec![open.remove(at)]);
+            }
+        }
+        let Some(request) = request(open, keeper) else { return (Outcome::Completed, Vec::new()) };
+        request.extend(self.parts().erased.clone());
+        let outcome = keeper.alongside(pipeline.run(request)).await.into();
+        if let Outcome::Failed(HandlerError::Undecodable { message_id, .. }) = &outcome
+            && let Some(at) = open.iter().position(|work| work.message_id == *message_id)
+        {
+            // Its neighbours in a batch have not been tried.
+            return (outcome, vec![open.remove(at)]);
+        }
+        (outcome, std::mem::take(open))
+    }
+
+    /// Why a delivery must not reach its handler; if there is no reason, its payload is made plain.
+    fn unfit(&self, work: &mut Work) -> Option<Outcome> {
+        let delivery = match &mut work.content {
+            Ok(delivery) => delivery,
+            Err(reason) => return Some(Outcome::Unreadable(reason.clone())),
+        };
+        let message = &mut delivery.message;
+        if message.deliver_by.is_some_and(|deliver_by| deliver_by < work.leased_at) {
+            return Some(Outcome::Expired);
+        }
+        if work.is_plain {
+            return None;
+        }
+        let scheduler = self.scheduler();
+        let (size, limit) = (message.payload.as_bytes().len(), scheduler.limits().payload);
+        if size > limit {
+            let error = DecodeError::TooLarge { size, limit };
+            let error = HandlerError::Undecodable { message_id: message.id, error };
+            return Some(Outcome::Failed(error));
+        }
+        if let Some(codec) = scheduler.codec() {
+            match inbox_core::dispatch::decoded(codec, message) {
+                Ok(payload) => message.payload = payload,
+                Err(error) => return Some(Outcome::Failed(error)),
+            }
+        }
+        work.is_plain = true;
+        None
+    }
+}
+
+/// The request for one call of the handler.
+fn request<S: Store>(open: &[Work], keeper: &mut Keeper<'_, S>) -> Option<Request> {
+    let mut deliveries = open.iter().filter_map(|work| work.content.as_ref().ok()).cloned();
+    let first = deliveries.next()?;
+    let request = Request::batch(first, deliveries.collect(), keeper.cancellation(open));
+    request.extend(open.first()?.lease.clone());
+    Some(request)
+}

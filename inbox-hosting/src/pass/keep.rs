@@ -1,0 +1,181 @@
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use inbox_core::dispatch::{CancellationToken, HeldLease};
+use inbox_core::store::{Lease, LeaseToken, Store};
+use tokio::time::Instant;
+
+use super::work::{Share, Work, shares};
+use crate::Inbox;
+
+/// Holds the leases of a pass, and keeps them from expiring.
+pub(super) struct Keeper<'a, S> {
+    inbox: &'a Inbox<S>,
+    queue: VecDeque<Share>,
+    leases: BTreeMap<LeaseToken, Live>,
+    // By this process's clock: leases were taken or renewed no earlier.
+    renewed: Instant,
+    lost: u64,
+}
+
+struct Live {
+    held: HeldLease,
+    /// Deliveries under it that are not settled.
+    open: usize,
+    /// Stops the handler that runs under it.
+    cancellation: CancellationToken,
+}
+
+impl<'a, S: Store> Keeper<'a, S> {
+    /// Keeps `leases`, which were asked for at `asked` and so expire no earlier than counted from
+    /// there.
+    pub(super) fn new(inbox: &'a Inbox<S>, leases: Vec<Lease>, asked: Instant) -> Self {
+        let queue = shares(&inbox.parts().handlers, leases);
+        let mut live = BTreeMap::new();
+        for work in queue.iter().flat_map(|(_, works)| works) {
+            let lease = live.entry(work.lease.token()).or_insert_with(|| Live {
+                held: work.lease.clone(),
+                open: 0,
+                cancellation: CancellationToken::new(),
+            });
+            lease.open += 1;
+        }
+        Self { inbox, queue, leases: live, renewed: asked, lost: 0 }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.leases.values().map(|lease| lease.open as u64).sum()
+    }
+
+    /// Deliveries that were lost before their handler's turn came.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// The next share, without what was lost in the meantime.
+    pub(super) async fn next(&mut self) -> Option<Share> {
+        loop {
+            if self.next_renewal() <= Instant::now() {
+                self.renew().await;
+            }
+            let (pipeline, works) = self.queue.pop_front()?;
+            let (works, lost): (Vec<Work>, Vec<Work>) =
+                works.into_iter().partition(|work| self.leases.contains_key(&work.lease.token()));
+            self.lost += lost.len() as u64;
+            if !works.is_empty() {
+                return Some((pipeline, works));
+            }
+        }
+    }
+
+    /// What stops a handler that runs under these leases: losing one of them is enough.
+    pub(super) fn cancellation(&mut self, works: &[Work]) -> CancellationToken {
+        let cancellation = CancellationToken::new();
+        for work in works {
+            match self.leases.get_mut(&work.lease.token()) {
+                Some(lease) => lease.cancellation = cancellation.clone(),
+                None => cancellation.cancel(),
+            }
+        }
+        cancellation
+    }
+
+    /// Waits for `run`, renewing all leases meanwhile.
+    pub(super) async fn alongside<T>(&mut self, run: impl Future<Output = T>) -> T {
+        tokio::select! {
+            biased;
+            result = run => result,
+            never = self.renew_forever() => match never {},
+        }
+    }
+
+    /// A delivery was settled, or turned out to be another's.
+    pub(super) fn done(&mut self, token: LeaseToken) {
+        if let Some(lease) = self.leases.get_mut(&token) {
+            lease.open = lease.open.saturating_sub(1);
+            if lease.open == 0 {
+                self.leases.remove(&token);
+            }
+        }
+    }
+
+    /// Gives back what will not be worked on.
+    pub(super) async fn release(mut self) {
+        let tokens: Vec<_> = std::mem::take(&mut self.leases).into_keys().collect();
+        if tokens.is_empty() {
+            return;
+        }
+        let now = self.inbox.scheduler().clock().now();
+        if let Err(error) = self.inbox.store().release(tokens, now).await {
+            tracing::warn!(%error, "could not release leases: they will expire");
+        }
+    }
+
+    fn duration(&self) -> Duration {
+        self.inbox.parts().lease_duration
+    }
+
+    fn next_renewal(&self) -> Instant {
+        self.renewed + self.duration() / 3
+    }
+
+    async fn renew_forever(&mut self) -> std::convert::Infallible {
+        loop {
+            tokio::time::sleep_until(self.next_renewal()).await;
+            if !self.renew().await {
+                // Not at once: whatever is wrong needs a moment.
+                tokio::time::sleep(self.duration() / 10).await;
+            }
+        }
+    }
+
+    /// Renews every lease; what is lost is stopped and forgotten. Answers whether the store did.
+    async fn renew(&mut self) -> bool {
+        let tokens: Vec<_> = self.leases.keys().copied().collect();
+        if tokens.is_empty() {
+            self.renewed = Instant::now();
+            return true;
+        }
+        let (asked, now) = (Instant::now(), self.inbox.scheduler().clock().now());
+        match self.inbox.store().renew(tokens.clone(), self.duration(), now).await {
+            Ok(renewed) => {
+                self.renewed = asked;
+                for (token, renewed) in tokens.iter().zip(renewed) {
+                    match renewed {
+                        Ok(until) => {
+                            self.leases.get(token).inspect(|lease| lease.held.renewed(until));
+                        }
+                        Err(lost) => {
+                            tracing::warn!(error = %lost, "lease lost");
+                            self.forget(*token);
+                        }
+                    }
+                }
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%error, "could not renew leases");
+                if self.renewed.elapsed() >= self.duration() {
+                    // By now they are another's.
+                    tokens.into_iter().for_each(|token| self.forget(token));
+                }
+                false
+            }
+        }
+    }
+
+    fn forget(&mut self, token: LeaseToken) {
+        if let Some(lease) = self.leases.remove(&token) {
+            lease.cancellation.cancel();
+        }
+    }
+}
+
+impl<S> Drop for Keeper<'_, S> {
+    fn drop(&mut self) {
+        // Whoever waits on the token outside of the handler's future learns that it is over.
+        for lease in self.leases.values() {
+            lease.cancellation.cancel();
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! One round of lease, dispatch and settle.
+
+mod dispatch;
+mod keep;
+mod report;
+mod settle;
+mod work;
+
+use std::num::NonZeroU32;
+
+use inbox_core::store::{Lease, LeaseRequest, Store, StoreError};
+use tokio::time::Instant;
+
+use crate::Inbox;
+use keep::Keeper;
+
+pub use report::PassReport;
+
+/// Deliveries leased at once for one handler key: few enough to hold in memory.
+const LIMIT: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
+
+/// Rows that one statement of upkeep moves.
+const UPKEEP: u32 = 1_000;
+
+impl<S: Store> Inbox<S> {
+    /// Makes one pass: brings back what expired or has become due, leases what is ready, runs the
+    /// handlers one after the other, and settles each delivery as soon as its handler is done.
+    ///
+    /// A pass takes up to 64 deliveries of each handler key; where the report says that something
+    /// was leased, there may be more. Leases are renewed while handlers run.
+    ///
+    /// If the future is dropped, the deliveries it holds come back when their leases expire; that
+    /// costs none of them an attempt.
+    ///
+    /// # Errors
+    /// When the store fails. What was settled until then stays settled.
+    pub async fn process_pending(&self) -> Result<PassReport, StoreError> {
+        let mut report = PassReport::default();
+        self.upkeep(&mut report).await?;
+        let asked = Instant::now();
+        let leases = self.lease().await?;
+        let mut keeper = Keeper::new(self, leases, asked);
+        let outcome = self.work_off(&mut keeper, &mut report).await;
+        if outcome.is_err() {
+            keeper.release().await;
+        }
+        outcome.map(|()| report)
+    }
+
+    async fn upkeep(&self, report: &mut PassReport) -> Result<(), StoreError> {
+        let (store, clock) = (self.store(), self.scheduler().clock());
+        loop {
+            let reclaimed = store.reclaim(UPKEEP, clock.now()).await?;
+            report.dead += reclaimed.dead;
+            if reclaimed.returned + reclaimed.dead < UPKEEP.into() {
+                break;
+            }
+        }
+        while store.route(UPKEEP, clock.now()).await? >= UPKEEP.into() {}
+        while store.promote(UPKEEP, clock.now()).await? >= UPKEEP.into() {}
+        Ok(())
+    }
+
+    async fn lease(&self) -> Result<Vec<Lease>, StoreError> {
+        let wanted = self.parts().handlers.wanted(LIMIT);
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (host, duration) = (self.host().to_owned(), self.parts().lease_duration);
+        let request = LeaseRequest { host, duration, wanted };
+        self.store().lease(request, self.scheduler().clock().now()).await
+    }
+
+    async fn work_off(
+        &self,
+        keeper: &mut Keeper<'_, S>,
+        report: &mut PassReport,
+    ) -> Result<(), StoreError> {
+        report.leased = keeper.count();
+        while let Some((pipeline, mut open)) = keeper.next().await {
+            while !open.is_empty() {
+                let outcomes = self.dispatch(&pipeline, &mut open, keeper).await;
+                self.settle(&pipeline, outcomes, keeper, report).await?;
+            }
+        }
+        report.skipped += keeper.lost();
+        Ok(())
+    }
+}

@@ -1,0 +1,86 @@
+use inbox_core::Timestamp;
+use inbox_core::contract::Contract;
+use inbox_core::dispatch::{CancellationToken, Delivery, Request};
+use inbox_core::handler::HandlerError;
+use inbox_core::schedule::{ScheduleError, ScheduleOptions, prepare};
+use inbox_core::settle::ErrorReport;
+use inbox_core::store::Store;
+
+use crate::Inbox;
+
+/// A command that was run at once did not succeed everywhere.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunNowError {
+    /// It would not have been accepted by a store either.
+    #[error(transparent)]
+    Refused(#[from] ScheduleError),
+    /// No handler of this program takes it.
+    #[error(
+        "no handler of this program takes version {version} of contract `{contract}`: link the \
+         crate that has one, `use my_handlers as _;`, or schedule the command for a program that has"
+    )]
+    NoHandler {
+        /// The contract's name.
+        contract: &'static str,
+        /// The contract's version.
+        version: u32,
+    },
+    /// Some of its handlers failed; the others ran.
+    #[error("{}", listed(.failures))]
+    Failed {
+        /// The keys of the handlers that failed, each with its error.
+        failures: Vec<(&'static str, HandlerError)>,
+    },
+}
+
+fn listed(failures: &[(&'static str, HandlerError)]) -> String {
+    let each = failures
+        .iter()
+        .map(|(key, error)| format!("handler `{key}` failed: {}", ErrorReport::from(error)));
+    each.collect::<Vec<_>>().join("; ")
+}
+
+impl<S: Store> Inbox<S> {
+    /// Runs the handlers of `command` at once, through the same pipeline as if it had been stored,
+    /// and stores nothing: no receipt, no second attempt. Every handler runs, whatever the others
+    /// do.
+    ///
+    /// # Errors
+    /// When there is no handler, or one of them fails.
+    pub async fn run_now<T: Contract>(&self, command: T) -> Result<(), RunNowError> {
+        self.run_now_with(command, ScheduleOptions::new()).await
+    }
+
+    /// The same, with the ids, the tenant and the headers of `options` for the handler to see.
+    ///
+    /// # Errors
+    /// When there is no handler, or one of them fails.
+    pub async fn run_now_with<T: Contract>(
+        &self,
+        command: T,
+        options: ScheduleOptions,
+    ) -> Result<(), RunNowError> {
+        let parts = self.parts();
+        let envelope = prepare(&command, options, parts.scheduler.limits())?;
+        drop(command);
+        let accepted_at = parts.scheduler.clock().now().or_else(Timestamp::now);
+        let mut ran = false;
+        let mut failures = Vec::new();
+        for pipeline in parts.handlers.of(T::NAME, T::VERSION) {
+            ran = true;
+            let key = pipeline.descriptor().key;
+            let delivery = Delivery::first(envelope.message.clone(), accepted_at, key);
+            let request = Request::new(delivery, CancellationToken::new());
+            request.extend(parts.erased.clone());
+            if let Err(error) = pipeline.run(request).await {
+                failures.push((key, error));
+            }
+        }
+        match (ran, failures.is_empty()) {
+            (false, _) => Err(RunNowError::NoHandler { contract: T::NAME, version: T::VERSION }),
+            (true, true) => Ok(()),
+            (true, false) => Err(RunNowError::Failed { failures }),
+        }
+    }
+}

@@ -1,0 +1,10 @@
+-- waiting → (ready), for those whose time has come.
+DELETE FROM inbox_waiting
+WHERE (message_id, handler_key) IN (
+    SELECT message_id, handler_key
+    FROM inbox_waiting
+    WHERE handler_key <> '' AND due_at <= ?1
+    ORDER BY due_at
+    LIMIT ?2
+)
+RETURNING message_id, handler_key, version, priority, attempts, delayed_retries, due_at

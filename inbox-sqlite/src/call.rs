@@ -1,0 +1,72 @@
+use inbox_core::store::{StoreError, StoreErrorKind};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::connection::Place;
+use crate::error::translate;
+
+/// What the store's thread is asked to do.
+pub(crate) trait Call: Send {
+    /// Whether it only reads, and so needs no place in the queue of writers.
+    fn reads_only(&self) -> bool;
+    /// Does the work, within the transaction that `connection` is in. Answers whether it succeeded.
+    fn run(&mut self, place: &Place, connection: &Connection) -> bool;
+    /// Tells the caller, after the transaction has ended as `ended` says.
+    fn answer(self: Box<Self>, ended: Result<(), StoreError>);
+}
+
+/// A piece of work and who waits for it.
+pub(crate) struct Work<T, F> {
+    pub(crate) reads_only: bool,
+    pub(crate) work: Option<F>,
+    pub(crate) result: Option<Result<T, StoreError>>,
+    pub(crate) reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Call for Work<T, F>
+where
+    T: Send,
+    F: FnOnce(&Connection) -> rusqlite::Result<T> + Send,
+{
+    fn reads_only(&self) -> bool {
+        self.reads_only
+    }
+
+    fn run(&mut self, place: &Place, connection: &Connection) -> bool {
+        // Whoever stopped waiting before it began does not want it.
+        let Some(work) = self.work.take().filter(|_| !self.reply.is_closed()) else { return true };
+        let result = work(connection).map_err(|error| translate(place, &error));
+        let succeeded = result.is_ok();
+        self.result = Some(result);
+        succeeded
+    }
+
+    fn answer(self: Box<Self>, ended: Result<(), StoreError>) {
+        let result = match (self.result, ended) {
+            (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+            (Some(Ok(value)), Ok(())) => Ok(value),
+            (None, Ok(())) => Err(StoreError::new(StoreErrorKind::Closed, "the call was not made")),
+        };
+        // The caller may be gone: what it was given then is dropped.
+        let _ = self.reply.send(result);
+    }
+}
+
+/// A piece of work that nobody waits for.
+pub(crate) struct Unattended<F>(pub(crate) F);
+
+impl<F: FnMut(&Connection) -> rusqlite::Result<u64> + Send> Call for Unattended<F> {
+    fn reads_only(&self) -> bool {
+        false
+    }
+
+    fn run(&mut self, place: &Place, connection: &Connection) -> bool {
+        let result = (self.0)(connection);
+        if let Err(error) = &result {
+            tracing::debug!(store = %place, %error, "could not release leases: they will expire");
+        }
+        result.is_ok()
+    }
+
+    fn answer(self: Box<Self>, _: Result<(), StoreError>) {}
+}

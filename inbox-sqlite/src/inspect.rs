@@ -1,0 +1,131 @@
+use std::str::FromStr as _;
+
+use inbox_core::Now;
+use inbox_core::message::MessageId;
+use inbox_core::store::{
+    AttemptRecord, Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
+    MessageRecord, Page, StoreFuture,
+};
+use rusqlite::types::Type;
+use rusqlite::{Connection, Error, OptionalExtension as _, Result, Row, params};
+
+use crate::SqliteStore;
+use crate::row::{blob, message_id, optional_timestamp, stored_message, timestamp};
+use crate::sql::sql;
+
+impl Inspect for SqliteStore {
+    fn show(&self, id: MessageId) -> StoreFuture<'_, Option<MessageRecord>> {
+        Box::pin(self.read(move |connection| show(connection, id)))
+    }
+
+    fn list(&self, filter: DeliveryFilter) -> StoreFuture<'_, Page> {
+        Box::pin(self.read(move |connection| list(connection, &filter)))
+    }
+
+    fn counts(&self) -> StoreFuture<'_, Vec<DeliveryCount>> {
+        Box::pin(self.read(|connection| {
+            let mut select = connection.prepare_cached(sql!("counts"))?;
+            let counts = select.query_map([], |row| {
+                let (handler_key, state) = (handler_key(row, 0)?, state(row, 1)?);
+                Ok(DeliveryCount {
+                    handler_key,
+                    state,
+                    count: row.get::<_, i64>(2)?.unsigned_abs(),
+                })
+            })?;
+            let mut counts = counts.collect::<Result<Vec<_>>>()?;
+            counts.sort();
+            Ok(counts)
+        }))
+    }
+
+    fn retry(&self, id: MessageId, handler_key: &str, _: Now) -> StoreFuture<'_, bool> {
+        let handler_key = handler_key.to_owned();
+        Box::pin(self.write(move |connection| retry(connection, id, &handler_key)))
+    }
+}
+
+fn show(connection: &Connection, id: MessageId) -> Result<Option<MessageRecord>> {
+    let key = [blob(id.as_u128())];
+    let mut select = connection.prepare_cached(sql!("message"))?;
+    let Some(stored) = select.query_row(key, stored_message).optional()? else { return Ok(None) };
+    let mut select = connection.prepare_cached(sql!("show_deliveries"))?;
+    let deliveries = select.query_map(key, delivery)?.collect::<Result<_>>()?;
+    let mut select = connection.prepare_cached(sql!("show_attempts"))?;
+    let attempts = select.query_map(key, attempt)?.collect::<Result<_>>()?;
+    Ok(Some(MessageRecord { stored, deliveries, attempts }))
+}
+
+fn list(connection: &Connection, filter: &DeliveryFilter) -> Result<Page> {
+    let size = filter.page_size();
+    let after = filter.after.as_ref();
+    let mut select = connection.prepare_cached(sql!("list"))?;
+    // One more than fits says whether there is a next page.
+    let found = select.query_map(
+        params![
+            filter.state.map(DeliveryState::as_str),
+            filter.handler_key,
+            filter.contract,
+            after.map(|cursor| blob(cursor.message_id.as_u128())),
+            after.map(|cursor| cursor.handler_key.as_deref().unwrap_or_default()),
+            size + 1,
+        ],
+        delivery,
+    )?;
+    let mut deliveries = found.collect::<Result<Vec<_>>>()?;
+    let is_last = deliveries.len() <= size as usize;
+    deliveries.truncate(size as usize);
+    let last = deliveries.last().filter(|_| !is_last);
+    let next = last
+        .map(|last| Cursor { message_id: last.message_id, handler_key: last.handler_key.clone() });
+    Ok(Page { deliveries, next })
+}
+
+fn retry(connection: &Connection, id: MessageId, handler_key: &str) -> Result<bool> {
+    let id = blob(id.as_u128());
+    let mut take = connection.prepare_cached(sql!("retry_take"))?;
+    let taken: Option<(i64, i64)> = take
+        .query_row(params![id, handler_key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let Some((version, priority)) = taken else { return Ok(false) };
+    let mut insert = connection.prepare_cached(sql!("return_ready"))?;
+    insert.execute(params![handler_key, version, priority, id, 0, 0, false])?;
+    Ok(true)
+}
+
+fn delivery(row: &Row<'_>) -> Result<DeliveryRecord> {
+    Ok(DeliveryRecord {
+        message_id: message_id(row, 0)?,
+        handler_key: handler_key(row, 1)?,
+        // Gone with its message.
+        contract: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
+        state: state(row, 3)?,
+        attempts: row.get(4)?,
+        due_at: optional_timestamp(row, 5)?,
+        lease_expires_at: optional_timestamp(row, 6)?,
+        settled_at: optional_timestamp(row, 7)?,
+        reason: row.get(8)?,
+        error: row.get(9)?,
+    })
+}
+
+fn attempt(row: &Row<'_>) -> Result<AttemptRecord> {
+    Ok(AttemptRecord {
+        handler_key: row.get(0)?,
+        attempt: row.get(1)?,
+        leased_at: timestamp(row, 2)?,
+        settled_at: timestamp(row, 3)?,
+        error_type: row.get(4)?,
+        error: row.get(5)?,
+    })
+}
+
+fn handler_key(row: &Row<'_>, at: usize) -> Result<Option<String>> {
+    Ok(Some(row.get::<_, String>(at)?).filter(|key| !key.is_empty()))
+}
+
+fn state(row: &Row<'_>, at: usize) -> Result<DeliveryState> {
+    let text: String = row.get(at)?;
+    DeliveryState::from_str(&text)
+        .map_err(|error| Error::FromSqlConversionFailure(at, Type::Text, error.into()))
+}

@@ -1,0 +1,169 @@
+use std::time::Duration;
+
+use inbox_core::dispatch::Delivery;
+use inbox_core::message::MessageId;
+use inbox_core::store::{
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, StoreFuture, Unreadable, Wanted,
+};
+use inbox_core::{Now, Timestamp};
+use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
+
+use crate::SqliteStore;
+use crate::release::Claimed;
+use crate::row::{blob, message_id, stored_message};
+use crate::sql::sql;
+
+impl LeaseStore for SqliteStore {
+    fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
+        let calls = self.calls().downgrade();
+        Box::pin(async move {
+            let claim = move |connection: &Connection| {
+                let leases = lease(connection, &request, now.or_else(Timestamp::now))?;
+                Ok(Claimed::new(leases, calls))
+            };
+            self.write(claim).await.map(Claimed::keep)
+        })
+    }
+
+    fn renew(
+        &self,
+        tokens: Vec<LeaseToken>,
+        duration: Duration,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<std::result::Result<Timestamp, LeaseLost>>> {
+        Box::pin(self.write(move |connection| {
+            let now = now.or_else(Timestamp::now);
+            let until = now.saturating_add(duration);
+            let mut renew = connection.prepare_cached(sql!("renew"))?;
+            let renewed = tokens.iter().map(|token| {
+                let token_blob = blob(token.as_u128());
+                match renew.execute(params![token_blob, until.as_micros(), now.as_micros()])? {
+                    0 => Ok(Err(LeaseLost(*token))),
+                    _ => Ok(Ok(until)),
+                }
+            });
+            renewed.collect()
+        }))
+    }
+}
+
+fn lease(connection: &Connection, request: &LeaseRequest, now: Timestamp) -> Result<Vec<Lease>> {
+    let mut leases = Vec::new();
+    let mut holds_suspect: bool = connection
+        .prepare_cached(sql!("lease_holds_suspect"))?
+        .query_row(params![request.host, now.as_micros()], |row| row.get(0))?;
+    for wanted in &request.wanted {
+        let mut room = wanted.limit.get();
+        if !holds_suspect {
+            let suspect = take(connection, wanted, true, 1)?;
+            holds_suspect = !suspect.is_empty();
+            room -= u32::from(holds_suspect && room > 0);
+            hold(connection, request, wanted, suspect, true, now, &mut leases)?;
+        }
+        let others = take(connection, wanted, false, room)?;
+        hold(connection, request, wanted, others, false, now, &mut leases)?;
+    }
+    Ok(leases)
+}
+
+/// A row that has left `ready`.
+struct Taken {
+    seq: i64,
+    message_id: MessageId,
+    version: i64,
+    priority: i64,
+    attempts: u32,
+    delayed_retries: u32,
+}
+
+impl Taken {
+    fn read(row: &Row<'_>) -> Result<Self> {
+        Ok(Self {
+            seq: row.get(0)?,
+            message_id: message_id(row, 1)?,
+            version: row.get(2)?,
+            priority: row.get(3)?,
+            attempts: row.get(4)?,
+            delayed_retries: row.get(5)?,
+        })
+    }
+}
+
+fn take(connection: &Connection, wanted: &Wanted, suspect: bool, limit: u32) -> Result<Vec<Taken>> {
+    let versions = serde_json::Value::from(wanted.versions.clone()).to_string();
+    let mut take = connection.prepare_cached(sql!("lease_take"))?;
+    let taken = take
+        .query_map(params![wanted.handler_key, suspect, versions, limit], Taken::read)?
+        .collect::<Result<Vec<_>>>();
+    let mut taken = taken?;
+    // RETURNING promises no order.
+    taken.sort_by_key(|taken| (-taken.priority, taken.seq));
+    Ok(taken)
+}
+
+fn hold(
+    connection: &Connection,
+    request: &LeaseRequest,
+    wanted: &Wanted,
+    taken: Vec<Taken>,
+    suspect: bool,
+    now: Timestamp,
+    leases: &mut Vec<Lease>,
+) -> Result<()> {
+    let expires_at = now.saturating_add(request.duration);
+    for taken in taken {
+        let token = LeaseToken::new();
+        let attempt = taken.attempts.saturating_add(1);
+        connection.prepare_cached(sql!("lease_hold"))?.execute(params![
+            blob(token.as_u128()),
+            request.host,
+            wanted.handler_key,
+            blob(taken.message_id.as_u128()),
+            taken.version,
+            taken.priority,
+            attempt,
+            taken.delayed_retries,
+            suspect,
+            wanted.max_attempts,
+            now.as_micros(),
+            expires_at.as_micros(),
+        ])?;
+        let handler_key = wanted.handler_key.clone();
+        let mut lease = Lease {
+            token,
+            handler_key: handler_key.clone(),
+            leased_at: now,
+            expires_at,
+            deliveries: Vec::new(),
+            unreadable: Vec::new(),
+        };
+        match read(connection, taken.message_id)? {
+            Ok(stored) => lease.deliveries.push(Delivery {
+                message: stored.message,
+                accepted_at: stored.accepted_at,
+                handler_key,
+                attempt,
+                delayed_retries: taken.delayed_retries,
+            }),
+            Err(reason) => {
+                lease.unreadable.push(Unreadable { message_id: taken.message_id, reason });
+            }
+        }
+        leases.push(lease);
+    }
+    Ok(())
+}
+
+/// The message, or what is wrong with its row. A damaged row must not keep others from their turn.
+fn read(
+    connection: &Connection,
+    id: MessageId,
+) -> Result<std::result::Result<inbox_core::store::StoredMessage, String>> {
+    let mut select = connection.prepare_cached(sql!("message"))?;
+    match select.query_row([blob(id.as_u128())], stored_message).optional() {
+        Ok(Some(stored)) => Ok(Ok(stored)),
+        Ok(None) => Ok(Err(format!("message {id} is gone: its row was deleted"))),
+        Err(error) if error.sqlite_error().is_some() => Err(error),
+        Err(error) => Ok(Err(format!("the row of message {id} cannot be read: {error}"))),
+    }
+}

@@ -1,0 +1,55 @@
+use inbox_core::store::{Lease, LeaseToken};
+use inbox_core::{Now, Timestamp};
+use rusqlite::{Connection, Result, params};
+use tokio::sync::mpsc;
+
+use crate::call::Unattended;
+use crate::held::Held;
+use crate::row::blob;
+use crate::sql::sql;
+use crate::thread::Task;
+
+/// Gives up leases without counting the attempt.
+pub(crate) fn release(connection: &Connection, tokens: &[LeaseToken], now: Now) -> Result<u64> {
+    let now = now.or_else(Timestamp::now).as_micros();
+    let mut released = 0;
+    for token in tokens {
+        let mut take = connection.prepare_cached(sql!("release_take"))?;
+        let held = take.query_map(params![blob(token.as_u128()), now], Held::read)?;
+        for held in held.collect::<Result<Vec<_>>>()? {
+            held.return_ready(connection, held.attempt.saturating_sub(1), held.suspect)?;
+            released += 1;
+        }
+    }
+    Ok(released)
+}
+
+/// Leases on their way to a worker. Dropped before they get there, they are released: nobody would
+/// work on them until they expire.
+pub(crate) struct Claimed {
+    leases: Vec<Lease>,
+    calls: mpsc::WeakSender<Task>,
+}
+
+impl Claimed {
+    pub(crate) fn new(leases: Vec<Lease>, calls: mpsc::WeakSender<Task>) -> Self {
+        Self { leases, calls }
+    }
+
+    pub(crate) fn keep(mut self) -> Vec<Lease> {
+        std::mem::take(&mut self.leases)
+    }
+}
+
+impl Drop for Claimed {
+    fn drop(&mut self) {
+        let tokens: Vec<_> = self.leases.iter().map(|lease| lease.token).collect();
+        let Some(calls) = self.calls.upgrade().filter(|_| !tokens.is_empty()) else { return };
+        // By the clock they were claimed at: it may be a test's.
+        let now = Now::At(self.leases[0].leased_at);
+        let work = move |connection: &Connection| release(connection, &tokens, now);
+        if calls.try_send(Task::Call(Box::new(Unattended(work)))).is_err() {
+            tracing::debug!("leases that nobody waited for will expire");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+use std::sync::Arc;
+
+use inbox_core::message::Envelope;
+use inbox_core::schedule::{Priority, Start};
+use inbox_core::store::{Accepted, StoreFuture, Writer};
+use inbox_core::{Now, Timestamp};
+use rusqlite::types::ToSqlOutput;
+use rusqlite::{Connection, OptionalExtension as _, Result, params};
+
+use crate::SqliteStore;
+use crate::row::{blob, headers_json, payload_value, stored_message};
+use crate::sql::sql;
+
+impl Writer for SqliteStore {
+    fn accept(&self, envelopes: Arc<[Envelope]>, now: Now) -> StoreFuture<'_, Vec<Accepted>> {
+        Box::pin(self.write(move |connection| {
+            let now = now.or_else(Timestamp::now);
+            envelopes.iter().map(|envelope| accept(connection, envelope, now)).collect()
+        }))
+    }
+}
+
+/// Stores one message with its deliveries, within the transaction that `connection` is in.
+pub(crate) fn accept(
+    connection: &Connection,
+    envelope: &Envelope,
+    now: Timestamp,
+) -> Result<Accepted> {
+    let message = &envelope.message;
+    let id = blob(message.id.as_u128());
+    let stored = connection.prepare_cached(sql!("accept_message"))?.execute(params![
+        id,
+        message.tenant,
+        message.contract,
+        message.version,
+        ToSqlOutput::Borrowed(payload_value(&message.payload)),
+        headers_json(&message.headers),
+        message.idempotency_key,
+        message.ordering_key,
+        message.concurrency_key,
+        message.correlation_id,
+        message.causation_id,
+        message.deliver_by.map(Timestamp::as_micros),
+        now.as_micros(),
+    ])?;
+    if stored == 0 {
+        let before = connection
+            .prepare_cached(sql!("accepted_before"))?
+            .query_row(
+                params![id, message.tenant, message.contract, message.idempotency_key],
+                stored_message,
+            )
+            .optional()?;
+        // Within one transaction, what was in the way cannot be gone.
+        let before = before.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        return Ok(Accepted::Before(Box::new(before)));
+    }
+    let due_at = due(envelope.start, now);
+    deliver(connection, envelope, &message.contract, due_at, now)?;
+    Ok(Accepted::New { accepted_at: now })
+}
+
+fn deliver(
+    connection: &Connection,
+    envelope: &Envelope,
+    contract: &str,
+    due_at: Timestamp,
+    now: Timestamp,
+) -> Result<()> {
+    let (id, version) = (blob(envelope.message.id.as_u128()), envelope.message.version);
+    let priority = priority(envelope.priority);
+    if route(connection, contract, version, priority, id, due_at, now)? == 0 {
+        connection.prepare_cached(sql!("accept_unrouted"))?.execute(params![
+            version,
+            priority,
+            id,
+            due_at.as_micros()
+        ])?;
+    }
+    Ok(())
+}
+
+/// Makes a delivery for every route of the contract, and answers how many.
+pub(crate) fn route(
+    connection: &Connection,
+    contract: &str,
+    version: u32,
+    priority: i64,
+    message_id: [u8; 16],
+    due_at: Timestamp,
+    now: Timestamp,
+) -> Result<usize> {
+    if due_at <= now {
+        let mut insert = connection.prepare_cached(sql!("accept_ready"))?;
+        return insert.execute(params![contract, version, priority, message_id]);
+    }
+    let mut insert = connection.prepare_cached(sql!("accept_waiting"))?;
+    insert.execute(params![contract, version, priority, message_id, due_at.as_micros()])
+}
+
+fn due(start: Start, now: Timestamp) -> Timestamp {
+    match start {
+        Start::After(delay) => now.saturating_add(delay),
+        Start::At(moment) => moment,
+        // `Immediately`, and whatever else has no moment of its own.
+        _ => now,
+    }
+}
+
+fn priority(priority: Priority) -> i64 {
+    match priority {
+        Priority::Low => 0,
+        Priority::High => 2,
+        Priority::Urgent => 3,
+        // `Normal`, and whatever else is unknown here.
+        _ => 1,
+    }
+}

@@ -1,0 +1,50 @@
+use inbox_core::settle::Settlement;
+use inbox_core::store::{LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
+use inbox_core::{Now, Timestamp};
+use rusqlite::{Connection, OptionalExtension as _, Result, params};
+
+use crate::SqliteStore;
+use crate::held::Held;
+use crate::release::release;
+use crate::row::blob;
+use crate::sql::sql;
+
+impl StateStore for SqliteStore {
+    fn settle(
+        &self,
+        settles: Vec<Settle>,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<std::result::Result<(), LeaseLost>>> {
+        Box::pin(self.write(move |connection| {
+            let now = now.or_else(Timestamp::now);
+            settles.iter().map(|one| settle(connection, one, now)).collect()
+        }))
+    }
+
+    fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
+        Box::pin(self.write(move |connection| release(connection, &tokens, now)))
+    }
+}
+
+fn settle(
+    connection: &Connection,
+    one: &Settle,
+    now: Timestamp,
+) -> Result<std::result::Result<(), LeaseLost>> {
+    let held = connection
+        .prepare_cached(sql!("settle_take"))?
+        .query_row(
+            params![blob(one.token.as_u128()), blob(one.message_id.as_u128()), now.as_micros()],
+            Held::read,
+        )
+        .optional()?;
+    let Some(held) = held else { return Ok(Err(LeaseLost(one.token))) };
+    match &one.settlement {
+        Settlement::Done(outcome) => held.done(connection, outcome.as_str(), now)?,
+        Settlement::Retry { after, error } => {
+            held.retry(connection, now.saturating_add(*after), error, now)?;
+        }
+        Settlement::Dead { reason, error } => held.dead(connection, *reason, error, now)?,
+    }
+    Ok(Ok(()))
+}

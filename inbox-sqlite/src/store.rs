@@ -1,0 +1,106 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use inbox_core::store::{StoreError, StoreErrorKind};
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::SqliteOptions;
+use crate::call::Work;
+use crate::connection::Place;
+use crate::thread::{self, Calls, Task};
+
+/// The embedded store. Clones are one store; the last one to go closes it.
+#[derive(Clone)]
+pub struct SqliteStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    place: Place,
+    call_timeout: Duration,
+    calls: Calls,
+}
+
+impl SqliteStore {
+    pub(crate) async fn start(place: Place, options: SqliteOptions) -> Result<Self, StoreError> {
+        let call_timeout = options.call_timeout;
+        let (calls, is_open) = thread::start(place.clone(), options).map_err(|error| {
+            let message = format!("{place} cannot be opened: there is no thread for it");
+            StoreError::new(StoreErrorKind::CannotOpen, message).caused_by(error)
+        })?;
+        match timeout(call_timeout, is_open).await {
+            Ok(Ok(opened)) => opened?,
+            Ok(Err(_)) => return Err(closed(&place)),
+            Err(_) => return Err(late(&place, call_timeout)),
+        }
+        Ok(Self { inner: Arc::new(Inner { place, call_timeout, calls }) })
+    }
+
+    /// Closes the store for all its clones, after the calls that are under way, and waits for it.
+    /// Calls made later fail. Without it, the store closes by itself when the last clone is gone.
+    pub async fn close(self) {
+        let (closing, is_closed) = oneshot::channel();
+        if self.inner.calls.send(Task::Close(closing)).await.is_ok() {
+            // Answered, or dropped because another clone was faster: closed in either case.
+            let _ = is_closed.await;
+        }
+    }
+
+    pub(crate) fn place(&self) -> &Place {
+        &self.inner.place
+    }
+
+    pub(crate) fn calls(&self) -> &Calls {
+        &self.inner.calls
+    }
+
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.call(true, work).await
+    }
+
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.call(false, work).await
+    }
+
+    async fn call<T: Send + 'static>(
+        &self,
+        reads_only: bool,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let Inner { place, call_timeout, calls, .. } = &*self.inner;
+        let (reply, answer) = oneshot::channel();
+        let call = Work { reads_only, work: Some(work), result: None, reply };
+        let answered = timeout(*call_timeout, async {
+            calls.send(Task::Call(Box::new(call))).await.map_err(|_| closed(place))?;
+            answer.await.unwrap_or_else(|_| Err(closed(place)))
+        });
+        answered.await.unwrap_or_else(|_| Err(late(place, *call_timeout)))
+    }
+}
+
+fn closed(place: &Place) -> StoreError {
+    StoreError::new(StoreErrorKind::Closed, format!("{place} was closed"))
+}
+
+fn late(place: &Place, after: Duration) -> StoreError {
+    let message = format!(
+        "{place} gave no answer within {after:?}, so what was asked may have happened or not: look, \
+         or do it again with the same idempotency key"
+    );
+    StoreError::new(StoreErrorKind::TimedOut, message)
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SqliteStore").field(&self.inner.place).finish()
+    }
+}
