@@ -35,6 +35,11 @@ impl Handlers {
         self.by_key.get(key)
     }
 
+    /// Every key that they answer to.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'static str> {
+        self.by_key.keys().copied()
+    }
+
     /// Those that take messages of `version` of `contract`.
     pub(crate) fn of(&self, contract: &str, version: u32) -> impl Iterator<Item = &Arc<Pipeline>> {
         self.all.iter().filter(move |handler| {

@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use inbox_core::Timestamp;
 use inbox_core::contract::Contract;
-use inbox_core::dispatch::{CancellationToken, Delivery, Request};
+use inbox_core::dispatch::{CancellationToken, Delivery, Pipeline, Request};
 use inbox_core::handler::HandlerError;
 use inbox_core::schedule::{ScheduleError, ScheduleOptions, prepare};
 use inbox_core::settle::ErrorReport;
@@ -25,6 +27,14 @@ pub enum RunNowError {
         contract: &'static str,
         /// The contract's version.
         version: u32,
+    },
+    /// No handler of this program answers to the key.
+    #[error("no handler of this program answers to `{key}`: there are {}", .known.join(", "))]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The keys there are.
+        known: Vec<&'static str>,
     },
     /// Some of its handlers failed; the others ran.
     #[error("{}", listed(.failures))]
@@ -61,26 +71,59 @@ impl<S: Store> Inbox<S> {
         command: T,
         options: ScheduleOptions,
     ) -> Result<(), RunNowError> {
-        let parts = self.parts();
-        let envelope = prepare(&command, options, parts.scheduler.limits())?;
-        drop(command);
-        let accepted_at = parts.scheduler.clock().now().or_else(Timestamp::now);
-        let mut ran = false;
-        let mut failures = Vec::new();
-        for pipeline in parts.handlers.of(T::NAME, T::VERSION) {
-            ran = true;
-            let key = pipeline.descriptor().key;
-            let delivery = Delivery::first(envelope.message.clone(), accepted_at, key);
-            let request = Request::new(delivery, CancellationToken::new());
-            request.extend(parts.erased.clone());
-            if let Err(error) = pipeline.run(request).await {
-                failures.push((key, error));
-            }
+        let handlers: Vec<_> = self.parts().handlers.of(T::NAME, T::VERSION).collect();
+        if handlers.is_empty() {
+            return Err(RunNowError::NoHandler { contract: T::NAME, version: T::VERSION });
         }
-        match (ran, failures.is_empty()) {
-            (false, _) => Err(RunNowError::NoHandler { contract: T::NAME, version: T::VERSION }),
-            (true, true) => Ok(()),
-            (true, false) => Err(RunNowError::Failed { failures }),
+        self.run_on(handlers, &command, options).await
+    }
+
+    /// The same for one handler: the one that answers to `key`.
+    ///
+    /// # Errors
+    /// When there is no such handler, or it fails.
+    pub async fn run_now_on<T: Contract>(
+        &self,
+        key: &str,
+        command: T,
+        options: ScheduleOptions,
+    ) -> Result<(), RunNowError> {
+        match self.parts().handlers.get(key) {
+            Some(handler) => self.run_on(vec![handler], &command, options).await,
+            None => Err(RunNowError::UnknownKey {
+                key: key.to_owned(),
+                known: self.parts().handlers.keys().collect(),
+            }),
+        }
+    }
+
+    /// Runs `handlers` one after the other. Prepared before anything is waited for, so that the
+    /// command itself need not be shareable between threads.
+    fn run_on<'a, T: Contract>(
+        &'a self,
+        handlers: Vec<&'a Arc<Pipeline>>,
+        command: &T,
+        options: ScheduleOptions,
+    ) -> impl Future<Output = Result<(), RunNowError>> + Send + use<'a, T, S> {
+        let parts = self.parts();
+        let envelope = prepare(command, options, parts.scheduler.limits());
+        async move {
+            let message = envelope?.message;
+            let accepted_at = parts.scheduler.clock().now().or_else(Timestamp::now);
+            let mut failures = Vec::new();
+            for pipeline in handlers {
+                let key = pipeline.descriptor().key;
+                let delivery = Delivery::first(message.clone(), accepted_at, key);
+                let request = Request::new(delivery, CancellationToken::new());
+                request.extend(parts.erased.clone());
+                if let Err(error) = pipeline.run(request).await {
+                    failures.push((key, error));
+                }
+            }
+            match failures.is_empty() {
+                true => Ok(()),
+                false => Err(RunNowError::Failed { failures }),
+            }
         }
     }
 }

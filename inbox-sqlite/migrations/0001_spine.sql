@@ -34,7 +34,9 @@ CREATE TABLE inbox_ready (
     attempts        INTEGER NOT NULL DEFAULT 0,
     delayed_retries INTEGER NOT NULL DEFAULT 0,
     suspect         INTEGER NOT NULL DEFAULT 0,
+    CONSTRAINT ready_has_a_message CHECK (length(message_id) = 16),
     CONSTRAINT ready_has_a_handler CHECK (handler_key <> ''),
+    CONSTRAINT ready_counts_from_zero CHECK (attempts >= 0 AND delayed_retries >= 0),
     CONSTRAINT ready_suspect_is_a_flag CHECK (suspect IN (0, 1))
 ) STRICT;
 
@@ -56,6 +58,7 @@ CREATE TABLE inbox_lease (
     max_attempts    INTEGER NOT NULL,
     leased_at       INTEGER NOT NULL,
     expires_at      INTEGER NOT NULL,
+    CONSTRAINT lease_has_a_message CHECK (length(message_id) = 16),
     CONSTRAINT lease_attempt_is_counted CHECK (attempt > 0)
 ) STRICT, WITHOUT ROWID;
 
@@ -75,6 +78,8 @@ CREATE TABLE inbox_waiting (
     reason          TEXT    NOT NULL,
     error           TEXT,
     PRIMARY KEY (message_id, handler_key),
+    CONSTRAINT waiting_has_a_message CHECK (length(message_id) = 16),
+    CONSTRAINT waiting_counts_from_zero CHECK (attempts >= 0 AND delayed_retries >= 0),
     CONSTRAINT waiting_reason_is_known CHECK (reason IN ('delay', 'retry', 'no-route')),
     CONSTRAINT waiting_without_handler_is_for_a_route
         CHECK ((handler_key = '') = (reason = 'no-route'))

@@ -20,22 +20,23 @@ pub struct SqliteStore {
 
 struct Inner {
     place: Place,
-    call_timeout: Duration,
+    /// None in memory, where no disk and no other process can be slow.
+    call_timeout: Option<Duration>,
     calls: Calls,
 }
 
 impl SqliteStore {
     pub(crate) async fn start(place: Place, options: SqliteOptions) -> Result<Self, StoreError> {
-        let call_timeout = options.call_timeout;
+        let call_timeout = match place {
+            Place::File(_) => Some(options.call_timeout),
+            Place::Memory => None,
+        };
         let (calls, is_open) = thread::start(place.clone(), options).map_err(|error| {
             let message = format!("{place} cannot be opened: there is no thread for it");
             StoreError::new(StoreErrorKind::CannotOpen, message).caused_by(error)
         })?;
-        match timeout(call_timeout, is_open).await {
-            Ok(Ok(opened)) => opened?,
-            Ok(Err(_)) => return Err(closed(&place)),
-            Err(_) => return Err(late(&place, call_timeout)),
-        }
+        let opened = async { is_open.await.unwrap_or_else(|_| Err(closed(&place))) };
+        in_time(&place, call_timeout, opened).await?;
         Ok(Self { inner: Arc::new(Inner { place, call_timeout, calls }) })
     }
 
@@ -79,11 +80,22 @@ impl SqliteStore {
         let Inner { place, call_timeout, calls, .. } = &*self.inner;
         let (reply, answer) = oneshot::channel();
         let call = Work { reads_only, work: Some(work), result: None, reply };
-        let answered = timeout(*call_timeout, async {
+        let answered = async {
             calls.send(Task::Call(Box::new(call))).await.map_err(|_| closed(place))?;
             answer.await.unwrap_or_else(|_| Err(closed(place)))
-        });
-        answered.await.unwrap_or_else(|_| Err(late(place, *call_timeout)))
+        };
+        in_time(place, *call_timeout, answered).await
+    }
+}
+
+async fn in_time<T>(
+    place: &Place,
+    limit: Option<Duration>,
+    answer: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    match limit {
+        Some(limit) => timeout(limit, answer).await.unwrap_or_else(|_| Err(late(place, limit))),
+        None => answer.await,
     }
 }
 

@@ -1,10 +1,12 @@
-#![doc = include_str!("../../README.md")]
+#![cfg_attr(feature = "sqlite", doc = include_str!("../../README.md"))]
+#![cfg_attr(not(feature = "sqlite"), doc = "Durable commands and messages for Rust services.")]
 //!
 //! # Where things are
 //!
-//! The nouns people type stand at the root; the rest is by topic: [`registry`] (what this binary
-//! registered), [`schedule`] (a command on its way in), [`extract`] (what a handler may ask for), [`dispatch`] (the request that layers
-//! see), [`message`] and [`policy`].
+//! The nouns people type stand at the root; the rest is by topic: [`schedule`] (a command on its way
+//! in), [`store`] (what a store promises), [`dispatch`] (the request that layers see), [`settle`] (what
+//! becomes of it), [`hosting`] (an inbox at work), [`registry`] (what this binary registered),
+//! [`extract`] (what a handler may ask for), [`message`] and [`policy`].
 
 pub use inbox_core::Timestamp;
 pub use inbox_core::contract::Contract;

@@ -5,7 +5,6 @@ use crate::message::{Message, MessageId};
 ///
 /// For a command that had been accepted before, everything here is the first one's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "a receipt says whether the command was new"]
 pub struct Receipt {
     message: Facts,
     accepted_at: Timestamp,

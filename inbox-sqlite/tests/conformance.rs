@@ -1,0 +1,54 @@
+//! The suite that every store passes, on a file and in memory.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use inbox_core::store::Store;
+use inbox_sqlite::SqliteStore;
+use inbox_testing::conformance::TestDatabase;
+use tempfile::TempDir;
+
+/// A file of its own; every connection is a store with a thread of its own, as in another process.
+struct InFile(TempDir);
+
+impl InFile {
+    async fn new() -> Self {
+        Self(TempDir::new().unwrap_or_else(|error| panic!("no directory: {error}")))
+    }
+}
+
+impl TestDatabase for InFile {
+    fn connect(&self) -> Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send + '_>> {
+        Box::pin(async {
+            match inbox_sqlite::open(self.0.path().join("inbox.db")).await {
+                Ok(store) => Arc::new(store) as Arc<dyn Store>,
+                Err(error) => panic!("{error}"),
+            }
+        })
+    }
+}
+
+/// Another connection to memory is a clone.
+struct InMemory(SqliteStore);
+
+impl InMemory {
+    async fn new() -> Self {
+        Self(inbox_sqlite::in_memory().await.unwrap_or_else(|error| panic!("{error}")))
+    }
+}
+
+impl TestDatabase for InMemory {
+    fn connect(&self) -> Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send + '_>> {
+        Box::pin(async { Arc::new(self.0.clone()) as Arc<dyn Store> })
+    }
+}
+
+mod in_file {
+    use super::InFile;
+    inbox_testing::conformance!(InFile::new);
+}
+
+mod in_memory {
+    use super::InMemory;
+    inbox_testing::conformance!(InMemory::new);
+}

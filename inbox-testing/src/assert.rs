@@ -1,0 +1,34 @@
+/// Asserts that a command was scheduled, whether or not it has been handled since.
+///
+/// Takes the contract alone, or a pattern with an optional condition; the path before the fields is
+/// the contract's type. To be used in async code. Answers nothing.
+///
+/// ```ignore
+/// assert_scheduled!(inbox, SendMail);
+/// assert_scheduled!(inbox, SendMail { to, .. } if to == "ann@example.org");
+/// ```
+#[macro_export]
+macro_rules! assert_scheduled {
+    ($inbox:expr, $contract:ident $(::$rest:ident)* $({ $($fields:tt)* })? $(if $condition:expr)? $(,)?) => {{
+        let __scheduled: ::std::vec::Vec<$contract $(::$rest)*> = $inbox.scheduled().await;
+        #[allow(unused_variables, irrefutable_let_patterns)]
+        let __found = __scheduled.iter().any(|__command| match __command {
+            $crate::__pattern!($contract $(::$rest)* $({ $($fields)* })?) $(if $condition)? => true,
+            #[allow(unreachable_patterns)]
+            _ => false,
+        });
+        ::std::assert!(
+            __found,
+            "no command like `{}` is scheduled; of its contract there are {}",
+            ::std::stringify!($contract $(::$rest)* $({ $($fields)* })? $(if $condition)?),
+            __scheduled.len(),
+        );
+    }};
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __pattern {
+    ($($path:ident)::+) => { _ };
+    ($($path:ident)::+ { $($fields:tt)* }) => { $($path)::+ { $($fields)* } };
+}

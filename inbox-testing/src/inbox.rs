@@ -1,0 +1,208 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use inbox_core::Timestamp;
+use inbox_core::contract::Contract;
+use inbox_core::handler::HandlerError;
+use inbox_core::message::MessageId;
+use inbox_core::schedule::{Receipt, ScheduleOptions};
+use inbox_core::store::{DeliveryFilter, Inspect as _, MessageRecord, StoreError};
+use inbox_hosting::{Inbox, PassReport, RunNowError};
+use inbox_sqlite::SqliteStore;
+
+use crate::{TestClock, TestInboxBuilder};
+
+/// An inbox for tests: a store in memory, a clock that stands still until it is moved, and nothing
+/// that happens by itself.
+///
+/// Where something goes wrong that a test does not ask about, it panics and says what.
+///
+/// ```standalone_crate
+/// use std::time::Duration;
+/// use inbox::testing::{TestInbox, assert_scheduled};
+/// use inbox::{Context, ScheduleOptions, handler, inbox_contract};
+///
+/// #[inbox_contract(name = "greet", version = 1)]
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Greet { name: String }
+///
+/// #[inbox_contract(name = "remember", version = 1)]
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Remember { name: String }
+///
+/// #[handler(key = "greet")]
+/// async fn greet(command: Greet, context: Context) -> Result<(), inbox::schedule::ScheduleError> {
+///     let options = ScheduleOptions::new().delay(Duration::from_secs(60));
+///     context.scheduler().schedule(Remember { name: command.name }, options).await?;
+///     Ok(())
+/// }
+///
+/// #[handler(key = "remember")]
+/// async fn remember(command: Remember) {
+///     println!("I remember {}", command.name);
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), inbox::Error> {
+/// let inbox = TestInbox::builder().build().await?;
+/// inbox.schedule(Greet { name: "you".to_owned() }).await;
+/// assert_eq!(inbox.drain().await.completed, 1);
+///
+/// assert_scheduled!(inbox, Remember { name } if name == "you");
+/// inbox.advance(Duration::from_secs(60));
+/// assert_eq!(inbox.drain().await.completed, 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct TestInbox {
+    inbox: Inbox<SqliteStore>,
+    clock: Arc<TestClock>,
+}
+
+impl TestInbox {
+    /// Starts an inbox of everything that is linked into this test.
+    pub fn builder() -> TestInboxBuilder {
+        TestInboxBuilder::default()
+    }
+
+    pub(crate) fn new(inbox: Inbox<SqliteStore>, clock: Arc<TestClock>) -> Self {
+        Self { inbox, clock }
+    }
+
+    /// The inbox itself, with its scheduler and its store.
+    #[must_use]
+    pub fn inbox(&self) -> &Inbox<SqliteStore> {
+        &self.inbox
+    }
+
+    /// What the clock shows.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.moment()
+    }
+
+    /// Moves the clock on. What becomes due is run by the next [`drain`](Self::drain).
+    pub fn advance(&self, duration: Duration) {
+        self.clock.advance(duration);
+    }
+
+    /// Schedules a command without options.
+    ///
+    /// # Panics
+    /// When it is not accepted.
+    pub async fn schedule<T: Contract>(&self, command: T) -> Receipt {
+        self.schedule_with(command, ScheduleOptions::new()).await
+    }
+
+    /// Schedules a command.
+    ///
+    /// # Panics
+    /// When it is not accepted.
+    pub async fn schedule_with<T: Contract>(
+        &self,
+        command: T,
+        options: ScheduleOptions,
+    ) -> Receipt {
+        match self.inbox.scheduler().schedule(command, options).await {
+            Ok(receipt) => receipt,
+            Err(error) => panic!("a command of `{}` was not accepted: {error}", T::NAME),
+        }
+    }
+
+    /// Runs everything that is due, and what that schedules for now, until nothing is left.
+    ///
+    /// # Panics
+    /// When the store fails, or handlers schedule each other for ever.
+    pub async fn drain(&self) -> PassReport {
+        let mut sum = PassReport::default();
+        for _ in 0..10_000 {
+            match self.inbox.process_pending().await {
+                Ok(report) if report.leased == 0 => return sum,
+                Ok(report) => sum += report,
+                Err(error) => panic!("a pass failed: {error}"),
+            }
+        }
+        panic!("there is always more to run: do two handlers schedule each other? {sum:?}")
+    }
+
+    /// Runs one handler on a command, through everything that stands around it, and stores nothing
+    /// of it. What the handler schedules is stored.
+    ///
+    /// # Errors
+    /// When the handler fails.
+    ///
+    /// # Panics
+    /// When there is no such handler, or it takes another contract.
+    pub async fn run<T: Contract>(&self, key: &str, command: T) -> Result<(), HandlerError> {
+        match self.inbox.run_now_on(key, command, ScheduleOptions::new()).await {
+            Ok(()) => Ok(()),
+            Err(RunNowError::Failed { mut failures }) if failures.len() == 1 => {
+                failures.pop().map_or(Ok(()), |(_, error)| Err(error))
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// What became of a message.
+    ///
+    /// # Panics
+    /// When the store does not know it.
+    pub async fn status(&self, id: MessageId) -> MessageRecord {
+        match self.stored("status", self.inbox.store().show(id)).await {
+            Some(record) => record,
+            None => panic!("the store knows no message {id}"),
+        }
+    }
+
+    /// Every command of a contract that was scheduled, handled or not, oldest first.
+    ///
+    /// # Panics
+    /// When one of them cannot be read.
+    pub async fn scheduled<T: Contract>(&self) -> Vec<T> {
+        let mut found = Vec::new();
+        let mut filter =
+            DeliveryFilter { contract: Some(T::NAME.to_owned()), ..DeliveryFilter::default() };
+        let mut last = None;
+        loop {
+            let page = self.stored("list", self.inbox.store().list(filter.clone())).await;
+            for delivery in page.deliveries {
+                // An event has several deliveries, and is one command.
+                if last.replace(delivery.message_id) != Some(delivery.message_id) {
+                    found.push(self.decoded(delivery.message_id).await);
+                }
+            }
+            match page.next {
+                Some(next) => filter.after = Some(next),
+                None => return found,
+            }
+        }
+    }
+
+    async fn decoded<T: Contract>(&self, id: MessageId) -> T {
+        let message = self.status(id).await.stored.message;
+        let payload = match self.inbox.scheduler().codec() {
+            Some(codec) => inbox_core::dispatch::decoded(codec, &message),
+            None => Ok(message.payload.clone()),
+        };
+        let decoded = match payload {
+            Ok(payload) => T::decode(message.version, &payload).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match decoded {
+            Ok(command) => command,
+            Err(error) => panic!("message {id} cannot be read: {error}"),
+        }
+    }
+
+    async fn stored<T>(
+        &self,
+        what: &str,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> T {
+        match answer.await {
+            Ok(answer) => answer,
+            Err(error) => panic!("the store failed to answer `{what}`: {error}"),
+        }
+    }
+}
