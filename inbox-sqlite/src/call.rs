@@ -18,7 +18,7 @@ pub(crate) trait Call: Send {
 /// A piece of work and who waits for it.
 pub(crate) struct Work<T, F> {
     pub(crate) reads_only: bool,
-    pub(crate) work: Option<F>,
+    pub(crate) code: Option<F>,
     pub(crate) result: Option<Result<T, StoreError>>,
     pub(crate) reply: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -34,8 +34,8 @@ where
 
     fn run(&mut self, place: &Place, connection: &Connection) -> bool {
         // Whoever stopped waiting before it began does not want it.
-        let Some(work) = self.work.take().filter(|_| !self.reply.is_closed()) else { return true };
-        let result = work(connection).map_err(|error| translate(place, &error));
+        let Some(code) = self.code.take().filter(|_| !self.reply.is_closed()) else { return true };
+        let result = code(connection).map_err(|error| translate(place, &error));
         let succeeded = result.is_ok();
         self.result = Some(result);
         succeeded

@@ -1,17 +1,17 @@
 use std::time::Duration;
 
 use inbox_core::dispatch::Delivery;
-use inbox_core::message::MessageId;
 use inbox_core::store::{
     Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, StoreFuture, Unreadable, Wanted,
 };
 use inbox_core::{Now, Timestamp};
-use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
+use rusqlite::{Connection, Result, params};
 
 use crate::SqliteStore;
 use crate::release::Claimed;
-use crate::row::{blob, message_id, stored_message};
+use crate::row::blob;
 use crate::sql::sql;
+use crate::taken::{self, Taken, take};
 
 impl LeaseStore for SqliteStore {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
@@ -66,63 +66,28 @@ fn lease(connection: &Connection, request: &LeaseRequest, now: Timestamp) -> Res
     Ok(leases)
 }
 
-/// A row that has left `ready`.
-struct Taken {
-    seq: i64,
-    message_id: MessageId,
-    version: i64,
-    priority: i64,
-    attempts: u32,
-    delayed_retries: u32,
-}
-
-impl Taken {
-    fn read(row: &Row<'_>) -> Result<Self> {
-        Ok(Self {
-            seq: row.get(0)?,
-            message_id: message_id(row, 1)?,
-            version: row.get(2)?,
-            priority: row.get(3)?,
-            attempts: row.get(4)?,
-            delayed_retries: row.get(5)?,
-        })
-    }
-}
-
-fn take(connection: &Connection, wanted: &Wanted, suspect: bool, limit: u32) -> Result<Vec<Taken>> {
-    let versions = serde_json::Value::from(wanted.versions.clone()).to_string();
-    let mut take = connection.prepare_cached(sql!("lease_take"))?;
-    let taken = take
-        .query_map(params![wanted.handler_key, suspect, versions, limit], Taken::read)?
-        .collect::<Result<Vec<_>>>();
-    let mut taken = taken?;
-    // RETURNING promises no order.
-    taken.sort_by_key(|taken| (-taken.priority, taken.seq));
-    Ok(taken)
-}
-
 fn hold(
     connection: &Connection,
     request: &LeaseRequest,
     wanted: &Wanted,
-    taken: Vec<Taken>,
+    rows: Vec<Taken>,
     suspect: bool,
     now: Timestamp,
     leases: &mut Vec<Lease>,
 ) -> Result<()> {
     let expires_at = now.saturating_add(request.duration);
-    for taken in taken {
+    for row in rows {
         let token = LeaseToken::new();
-        let attempt = taken.attempts.saturating_add(1);
+        let attempt = row.attempts.saturating_add(1);
         connection.prepare_cached(sql!("lease_hold"))?.execute(params![
             blob(token.as_u128()),
             request.host,
             wanted.handler_key,
-            blob(taken.message_id.as_u128()),
-            taken.version,
-            taken.priority,
+            blob(row.message_id.as_u128()),
+            row.version,
+            row.priority,
             attempt,
-            taken.delayed_retries,
+            row.delayed_retries,
             suspect,
             wanted.max_attempts,
             now.as_micros(),
@@ -137,33 +102,19 @@ fn hold(
             deliveries: Vec::new(),
             unreadable: Vec::new(),
         };
-        match read(connection, taken.message_id)? {
+        match taken::message(connection, row.message_id)? {
             Ok(stored) => lease.deliveries.push(Delivery {
                 message: stored.message,
                 accepted_at: stored.accepted_at,
                 handler_key,
                 attempt,
-                delayed_retries: taken.delayed_retries,
+                delayed_retries: row.delayed_retries,
             }),
             Err(reason) => {
-                lease.unreadable.push(Unreadable { message_id: taken.message_id, reason });
+                lease.unreadable.push(Unreadable { message_id: row.message_id, reason });
             }
         }
         leases.push(lease);
     }
     Ok(())
-}
-
-/// The message, or what is wrong with its row. A damaged row must not keep others from their turn.
-fn read(
-    connection: &Connection,
-    id: MessageId,
-) -> Result<std::result::Result<inbox_core::store::StoredMessage, String>> {
-    let mut select = connection.prepare_cached(sql!("message"))?;
-    match select.query_row([blob(id.as_u128())], stored_message).optional() {
-        Ok(Some(stored)) => Ok(Ok(stored)),
-        Ok(None) => Ok(Err(format!("message {id} is gone: its row was deleted"))),
-        Err(error) if error.sqlite_error().is_some() => Err(error),
-        Err(error) => Ok(Err(format!("the row of message {id} cannot be read: {error}"))),
-    }
 }

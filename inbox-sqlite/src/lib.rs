@@ -21,6 +21,7 @@ mod schedule;
 mod settle;
 mod sql;
 mod store;
+mod taken;
 mod thread;
 mod within;
 

@@ -79,7 +79,7 @@ impl SqliteStore {
     ) -> Result<T, StoreError> {
         let Inner { place, call_timeout, calls, .. } = &*self.inner;
         let (reply, answer) = oneshot::channel();
-        let call = Work { reads_only, work: Some(work), result: None, reply };
+        let call = Work { reads_only, code: Some(work), result: None, reply };
         let answered = async {
             calls.send(Task::Call(Box::new(call))).await.map_err(|_| closed(place))?;
             answer.await.unwrap_or_else(|_| Err(closed(place)))

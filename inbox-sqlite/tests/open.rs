@@ -1,11 +1,13 @@
 //! Places where a store cannot be, and what is said about each.
 
+#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use inbox_core::store::{Inspect as _, StoreError, StoreErrorKind};
+use inbox_core::Now;
+use inbox_core::store::{Inspect as _, Maintain as _, StoreError, StoreErrorKind};
 use inbox_sqlite::rusqlite::{Connection, TransactionBehavior};
 use inbox_sqlite::{SqliteOptions, open};
 use tempfile::TempDir;
@@ -118,33 +120,45 @@ async fn the_tables_live_beside_those_of_the_application() {
 #[tokio::test]
 async fn a_file_that_may_only_be_read_is_named_as_such() {
     if let Ok(path) = std::env::var("INBOX_READ_ONLY_FILE") {
-        let error = refused(&path).await;
+        let error = match SqliteOptions::new().open(&path).await {
+            // What is there can be read; it cannot be added to.
+            Ok(store) => store.register_routes(Vec::new(), Now::OfStore).await.unwrap_err(),
+            Err(error) => error,
+        };
         assert_eq!(error.kind(), StoreErrorKind::ReadOnly, "{error}");
         assert!(error.to_string().contains("cannot be written"), "{error}");
         return;
     }
-    let directory = TempDir::new().unwrap();
-    let path = directory.path().join("inbox.db");
-    // A database, but without our tables, so that they would have to be written.
-    Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
-    as_nobody(directory.path(), &path);
+    for has_tables in [false, true] {
+        for directory_mode in [0o555, 0o777] {
+            let directory = TempDir::new().unwrap();
+            let path = directory.path().join("inbox.db");
+            match has_tables {
+                true => open(&path).await.unwrap().close().await,
+                false => {
+                    Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+                }
+            }
+            as_nobody(directory.path(), directory_mode, &path);
+        }
+    }
 }
 
-#[cfg(unix)]
-fn as_nobody(directory: &Path, path: &Path) {
+/// Runs the test above once more, as a user who owns nothing here.
+fn as_nobody(directory: &Path, directory_mode: u32, path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     use std::os::unix::process::CommandExt as _;
 
     const NOBODY: u32 = 65_534;
-    let allow = |path: &PathBuf, mode| {
+    let allow = |path: &Path, mode| {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
     };
     // A copy, because the place of the original may be closed to nobody.
     let program = directory.join("test");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     allow(&program, 0o755);
-    allow(&path.to_owned(), 0o444);
-    allow(&directory.to_owned(), 0o555);
+    allow(path, 0o444);
+    allow(directory, directory_mode);
     let mut command = std::process::Command::new(&program);
     command
         .args(["--exact", "a_file_that_may_only_be_read_is_named_as_such", "--nocapture"])
@@ -155,6 +169,7 @@ fn as_nobody(directory: &Path, path: &Path) {
         command.uid(NOBODY).gid(NOBODY);
     }
     let output = command.output().unwrap();
-    allow(&directory.to_owned(), 0o755);
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    allow(directory, 0o755);
+    let said = [output.stdout, output.stderr].concat();
+    assert!(output.status.success(), "{directory_mode:o} {}", String::from_utf8_lossy(&said));
 }

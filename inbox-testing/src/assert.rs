@@ -3,9 +3,22 @@
 /// Takes the contract alone, or a pattern with an optional condition; the path before the fields is
 /// the contract's type. To be used in async code. Answers nothing.
 ///
-/// ```ignore
+/// ```standalone_crate
+/// use inbox::inbox_contract;
+/// use inbox::testing::{TestInbox, assert_scheduled};
+///
+/// #[inbox_contract(name = "send-mail", version = 1)]
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct SendMail { to: String, text: String }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), inbox::Error> {
+/// let inbox = TestInbox::builder().build().await?;
+/// inbox.schedule(SendMail { to: "ann@example.org".to_owned(), text: "hello".to_owned() }).await;
 /// assert_scheduled!(inbox, SendMail);
 /// assert_scheduled!(inbox, SendMail { to, .. } if to == "ann@example.org");
+/// # Ok(())
+/// # }
 /// ```
 #[macro_export]
 macro_rules! assert_scheduled {

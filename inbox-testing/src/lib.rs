@@ -1,4 +1,13 @@
 //! The test kit of `inbox`: what users test their handlers with, and what stores are tested with.
 
+mod assert;
+mod builder;
+mod clock;
 pub mod conformance;
+mod inbox;
 pub mod ledger;
+mod look;
+
+pub use builder::TestInboxBuilder;
+pub use clock::TestClock;
+pub use inbox::TestInbox;

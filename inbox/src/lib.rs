@@ -46,7 +46,8 @@ pub mod extract {
 pub mod dispatch {
     pub use inbox_core::contract::DecodeError;
     pub use inbox_core::dispatch::{
-        CancellationToken, Delivery, HandlerService, HeldLease, Layers, Pipeline, Request,
+        CancellationToken, Delivery, HandlerService, HeldLease, HeldLeases, Layers, Pipeline,
+        Request,
     };
     pub use inbox_core::handler::{
         BoxError, Failure, Handler, HandlerError, HandlerFailure, HandlerFuture, HandlerReturn,

@@ -1,5 +1,9 @@
 //! What the tests of this crate share.
 
 pub mod deliver;
+pub mod faulty;
 pub mod fixture;
 pub mod log;
+
+/// Whatever goes wrong in a program of these tests.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

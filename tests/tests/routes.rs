@@ -34,7 +34,10 @@ async fn writer(store: &SqliteStore) -> Inbox<SqliteStore> {
     Inbox::builder(store.clone()).catalog(nothing).build().await.unwrap()
 }
 
-async fn keys(inbox: &Inbox<SqliteStore>, id: inbox::MessageId) -> Vec<(Option<String>, DeliveryState)> {
+async fn keys(
+    inbox: &Inbox<SqliteStore>,
+    id: inbox::MessageId,
+) -> Vec<(Option<String>, DeliveryState)> {
     let status = inbox.status(id).await.unwrap().unwrap();
     status.deliveries.into_iter().map(|delivery| (delivery.handler_key, delivery.state)).collect()
 }

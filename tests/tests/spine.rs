@@ -5,8 +5,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use inbox::schedule::{Limits, ScheduleError};
-use inbox::store::DeliveryState;
+use inbox::schedule::{Limits, OnConflict, ScheduleError};
+use inbox::store::{DeliveryState, Inspect as _, Now};
 use inbox::testing::{TestInbox, assert_scheduled};
 use inbox::{
     Acceptance, Batch, Context, MessageId, ScheduleOptions, State, Timestamp, handler,
@@ -64,7 +64,11 @@ fn pay(id: &str, fails: u32) -> Pay {
 }
 
 #[handler(key = "pay", max_attempts = 3, retry(initial = "10s", max = "1m", jitter = none))]
-async fn handle_pay(command: Pay, context: Context, State(seen): State<Seen>) -> Result<(), String> {
+async fn handle_pay(
+    command: Pay,
+    context: Context,
+    State(seen): State<Seen>,
+) -> Result<(), String> {
     seen.note(format!("{} {}+{}", command.id, context.attempt(), context.delayed_retries()));
     match context.attempt() <= command.fails {
         true => Err(format!("failure {}", context.attempt())),
@@ -121,7 +125,6 @@ async fn the_last_failure_makes_a_dead_letter_with_its_reason_and_an_operator_ca
     assert_eq!(inbox.drain().await.leased, 0);
     seen.take();
 
-    use inbox::store::{Inspect as _, Now};
     assert!(inbox.inbox().store().retry(id, "pay", Now::OfStore).await.unwrap());
     inbox.drain().await;
     assert_eq!(seen.take(), ["a 1+0"]);
@@ -142,7 +145,6 @@ async fn a_key_accepted_before_answers_with_the_first_message_and_whether_it_say
     inbox.drain().await;
     assert_eq!(seen.take(), ["a 1+0"]);
 
-    use inbox::schedule::OnConflict;
     let strict = ScheduleOptions::new().on_conflict(OnConflict::Refuse);
     let scheduler = inbox.inbox().scheduler();
     assert!(scheduler.schedule(pay("a", 0), strict.clone()).await.is_ok());
@@ -352,6 +354,6 @@ async fn limits_of_the_inbox_are_those_of_its_scheduler() {
     let inbox = builder.with(move |inbox| inbox.limits(limits)).build().await.unwrap();
     let refused = inbox.inbox().scheduler().schedule(pay("a", 0), ScheduleOptions::new()).await;
     assert!(matches!(refused, Err(ScheduleError::TooLarge { .. })));
-    let counts = inbox::store::Inspect::counts(&**inbox.inbox().store()).await.unwrap();
+    let counts = inbox.inbox().store().counts().await.unwrap();
     assert!(counts.is_empty(), "{counts:?}");
 }

@@ -2,9 +2,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::Timestamp;
+use crate::message::MessageId;
 use crate::store::{Lease, LeaseToken};
 
-/// The lease under which a request runs, left on it for layers to see. Clones are one lease.
+/// The lease under which a delivery runs. Clones are one lease.
 #[derive(Debug, Clone)]
 pub struct HeldLease {
     token: LeaseToken,
@@ -34,5 +35,24 @@ impl From<&Lease> for HeldLease {
     fn from(lease: &Lease) -> Self {
         let expires_at = Arc::new(AtomicI64::new(lease.expires_at.as_micros()));
         Self { token: lease.token, expires_at }
+    }
+}
+
+/// The leases of a request's deliveries, left on it for layers to see:
+/// `request.extension::<HeldLeases>()`. A run that stores nothing has none.
+#[derive(Debug, Clone)]
+pub struct HeldLeases(Arc<[(MessageId, HeldLease)]>);
+
+impl HeldLeases {
+    /// The lease of the delivery of this message.
+    #[must_use]
+    pub fn of(&self, message_id: MessageId) -> Option<&HeldLease> {
+        self.0.iter().find(|(id, _)| *id == message_id).map(|(_, lease)| lease)
+    }
+}
+
+impl FromIterator<(MessageId, HeldLease)> for HeldLeases {
+    fn from_iter<I: IntoIterator<Item = (MessageId, HeldLease)>>(leases: I) -> Self {
+        Self(leases.into_iter().collect())
     }
 }

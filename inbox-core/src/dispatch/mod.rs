@@ -13,7 +13,7 @@ mod shelf;
 
 pub use decode::decoded;
 pub use delivery::Delivery;
-pub use held::HeldLease;
+pub use held::{HeldLease, HeldLeases};
 pub use layers::Layers;
 pub use pipeline::Pipeline;
 pub use request::Request;

@@ -1,6 +1,7 @@
 //! A command on its way into a store: how it is to be accepted, what no store would take, and the
 //! receipt for it.
 
+mod accept;
 mod check;
 mod codec;
 mod detached;

@@ -14,5 +14,5 @@ pub trait Joins<Tx> {
         Tx: 't;
 
     /// Begins to schedule within `transaction`.
-    fn join<'t>(scheduler: Scheduler<Self>, transaction: &'t Tx) -> Self::Joined<'t>;
+    fn join(scheduler: Scheduler<Self>, transaction: &Tx) -> Self::Joined<'_>;
 }

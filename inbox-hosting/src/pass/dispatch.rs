@@ -1,5 +1,5 @@
 use inbox_core::contract::DecodeError;
-use inbox_core::dispatch::{Pipeline, Request};
+use inbox_core::dispatch::{HeldLeases, Pipeline, Request};
 use inbox_core::handler::HandlerError;
 use inbox_core::settle::Outcome;
 use inbox_core::store::Store;
@@ -70,6 +70,7 @@ fn request<S: Store>(open: &[Work], keeper: &mut Keeper<'_, S>) -> Option<Reques
     let mut deliveries = open.iter().filter_map(|work| work.content.as_ref().ok()).cloned();
     let first = deliveries.next()?;
     let request = Request::batch(first, deliveries.collect(), keeper.cancellation(open));
-    request.extend(open.first()?.lease.clone());
+    let leases = open.iter().map(|work| (work.message_id, work.lease.clone()));
+    request.extend(leases.collect::<HeldLeases>());
     Some(request)
 }

@@ -1,5 +1,4 @@
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Duration;
 
 use inbox_core::dispatch::{CancellationToken, HeldLease};
 use inbox_core::store::{Lease, LeaseToken, Store};
@@ -10,20 +9,26 @@ use crate::Inbox;
 
 /// Holds the leases of a pass, and keeps them from expiring.
 pub(super) struct Keeper<'a, S> {
-    inbox: &'a Inbox<S>,
+    pub(super) inbox: &'a Inbox<S>,
     queue: VecDeque<Share>,
-    leases: BTreeMap<LeaseToken, Live>,
+    pub(super) leases: BTreeMap<LeaseToken, Live>,
     // By this process's clock: leases were taken or renewed no earlier.
-    renewed: Instant,
+    pub(super) renewed: Instant,
     lost: u64,
 }
 
-struct Live {
-    held: HeldLease,
+pub(super) struct Live {
+    pub(super) held: HeldLease,
     /// Deliveries under it that are not settled.
     open: usize,
-    /// Stops the handler that runs under it.
-    cancellation: CancellationToken,
+    /// Stops the handler that runs under it; none has begun if there is none.
+    cancellation: Option<CancellationToken>,
+}
+
+impl Live {
+    pub(super) fn stop(&self) {
+        self.cancellation.iter().for_each(CancellationToken::cancel);
+    }
 }
 
 impl<'a, S: Store> Keeper<'a, S> {
@@ -36,7 +41,7 @@ impl<'a, S: Store> Keeper<'a, S> {
             let lease = live.entry(work.lease.token()).or_insert_with(|| Live {
                 held: work.lease.clone(),
                 open: 0,
-                cancellation: CancellationToken::new(),
+                cancellation: None,
             });
             lease.open += 1;
         }
@@ -73,7 +78,7 @@ impl<'a, S: Store> Keeper<'a, S> {
         let cancellation = CancellationToken::new();
         for work in works {
             match self.leases.get_mut(&work.lease.token()) {
-                Some(lease) => lease.cancellation = cancellation.clone(),
+                Some(lease) => lease.cancellation = Some(cancellation.clone()),
                 None => cancellation.cancel(),
             }
         }
@@ -99,9 +104,12 @@ impl<'a, S: Store> Keeper<'a, S> {
         }
     }
 
-    /// Gives back what will not be worked on.
+    /// Gives back what no handler has begun. The rest is left to expire: given back at once, a
+    /// handler whose outcome cannot be written would run again and again.
     pub(super) async fn release(mut self) {
-        let tokens: Vec<_> = std::mem::take(&mut self.leases).into_keys().collect();
+        let leases = std::mem::take(&mut self.leases).into_iter();
+        let unbegun = leases.filter(|(_, lease)| lease.cancellation.is_none());
+        let tokens: Vec<_> = unbegun.map(|(token, _)| token).collect();
         if tokens.is_empty() {
             return;
         }
@@ -110,72 +118,11 @@ impl<'a, S: Store> Keeper<'a, S> {
             tracing::warn!(%error, "could not release leases: they will expire");
         }
     }
-
-    fn duration(&self) -> Duration {
-        self.inbox.parts().lease_duration
-    }
-
-    fn next_renewal(&self) -> Instant {
-        self.renewed + self.duration() / 3
-    }
-
-    async fn renew_forever(&mut self) -> std::convert::Infallible {
-        loop {
-            tokio::time::sleep_until(self.next_renewal()).await;
-            if !self.renew().await {
-                // Not at once: whatever is wrong needs a moment.
-                tokio::time::sleep(self.duration() / 10).await;
-            }
-        }
-    }
-
-    /// Renews every lease; what is lost is stopped and forgotten. Answers whether the store did.
-    async fn renew(&mut self) -> bool {
-        let tokens: Vec<_> = self.leases.keys().copied().collect();
-        if tokens.is_empty() {
-            self.renewed = Instant::now();
-            return true;
-        }
-        let (asked, now) = (Instant::now(), self.inbox.scheduler().clock().now());
-        match self.inbox.store().renew(tokens.clone(), self.duration(), now).await {
-            Ok(renewed) => {
-                self.renewed = asked;
-                for (token, renewed) in tokens.iter().zip(renewed) {
-                    match renewed {
-                        Ok(until) => {
-                            self.leases.get(token).inspect(|lease| lease.held.renewed(until));
-                        }
-                        Err(lost) => {
-                            tracing::warn!(error = %lost, "lease lost");
-                            self.forget(*token);
-                        }
-                    }
-                }
-                true
-            }
-            Err(error) => {
-                tracing::warn!(%error, "could not renew leases");
-                if self.renewed.elapsed() >= self.duration() {
-                    // By now they are another's.
-                    tokens.into_iter().for_each(|token| self.forget(token));
-                }
-                false
-            }
-        }
-    }
-
-    fn forget(&mut self, token: LeaseToken) {
-        if let Some(lease) = self.leases.remove(&token) {
-            lease.cancellation.cancel();
-        }
-    }
 }
 
 impl<S> Drop for Keeper<'_, S> {
     fn drop(&mut self) {
         // Whoever waits on the token outside of the handler's future learns that it is over.
-        for lease in self.leases.values() {
-            lease.cancellation.cancel();
-        }
+        self.leases.values().for_each(Live::stop);
     }
 }

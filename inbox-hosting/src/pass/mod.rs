@@ -2,6 +2,7 @@
 
 mod dispatch;
 mod keep;
+mod renew;
 mod report;
 mod settle;
 mod work;

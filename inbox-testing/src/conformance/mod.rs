@@ -1,1 +1,62 @@
-//! One suite for every store.
+//! One suite for every store: what the traits of [`inbox_core::store`] promise, as cases.
+//!
+//! A store's crate runs it with one line in a file of its `tests`:
+//!
+//! ```
+//! # use std::{pin::Pin, sync::Arc};
+//! # use inbox_testing::conformance::TestDatabase;
+//! # use inbox_core::store::Store;
+//! # struct MyDatabase;
+//! # impl MyDatabase { async fn new() -> Self { Self } }
+//! # impl TestDatabase for MyDatabase {
+//! #     fn connect(&self) -> Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send + '_>> {
+//! #         Box::pin(async { unreachable!() })
+//! #     }
+//! # }
+//! inbox_testing::conformance!(MyDatabase::new);
+//! ```
+//!
+//! Every case gets a database of its own, says what time it is, and waits for nothing.
+#![expect(missing_docs, reason = "a case's name is the sentence it checks")]
+#![expect(clippy::missing_panics_doc, reason = "a case says what it expects by failing")]
+
+mod cases;
+mod kit;
+mod suite;
+
+pub mod accept;
+pub mod inspect;
+pub mod lease;
+pub mod promote;
+pub mod reachable;
+pub mod reclaim;
+pub mod release;
+pub mod renew;
+pub mod routes;
+pub mod settle;
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use inbox_core::store::Store;
+
+/// A database of its own for one test.
+pub trait TestDatabase: Send + Sync {
+    /// Opens it once more, as another process would.
+    fn connect(&self) -> Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send + '_>>;
+}
+
+/// Runs one case, so that the caller needs no runtime.
+#[doc(hidden)]
+pub fn run<D: TestDatabase>(
+    database: impl Future<Output = D>,
+    case: impl AsyncFnOnce(&dyn TestDatabase),
+) {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.unwrap_or_else(|error| panic!("there is no runtime: {error}"));
+    runtime.block_on(async {
+        let database = database.await;
+        case(&database).await;
+    });
+}

@@ -1,0 +1,123 @@
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use inbox_core::Now;
+use inbox_core::message::MessageId;
+use inbox_core::settle::DoneOutcome;
+use inbox_core::store::{
+    Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect, MessageRecord,
+    Page, StoreFuture,
+};
+
+use crate::MemoryStore;
+use crate::table::{Name, Place, Row, Table};
+
+impl Inspect for MemoryStore {
+    fn show(&self, id: MessageId) -> StoreFuture<'_, Option<MessageRecord>> {
+        self.verb(move |table| {
+            let stored = table.messages.get(&id)?.clone();
+            let deliveries = table.records(Bound::Included((id, None)));
+            let deliveries = deliveries.take_while(|record| record.message_id == id).collect();
+            let attempts = table.attempts.get(&id).cloned().unwrap_or_default();
+            Some(MessageRecord { stored, deliveries, attempts })
+        })
+    }
+
+    fn list(&self, filter: DeliveryFilter) -> StoreFuture<'_, Page> {
+        self.verb(move |table| {
+            let size = filter.page_size() as usize;
+            let after = filter.after.clone().map(|after| (after.message_id, after.handler_key));
+            let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+            let matching = table.records(after).filter(|record| matches(&filter, record));
+            let deliveries: Vec<_> = matching.take(size).collect();
+            let full = deliveries.last().filter(|_| deliveries.len() == size);
+            let next = full.map(|last| Cursor {
+                message_id: last.message_id,
+                handler_key: last.handler_key.clone(),
+            });
+            Page { deliveries, next }
+        })
+    }
+
+    fn counts(&self) -> StoreFuture<'_, Vec<DeliveryCount>> {
+        self.verb(move |table| {
+            let mut counts = BTreeMap::new();
+            for record in table.records(Bound::Unbounded) {
+                *counts.entry((record.handler_key, record.state)).or_default() += 1;
+            }
+            let count = |((handler_key, state), count)| DeliveryCount { handler_key, state, count };
+            counts.into_iter().map(count).collect()
+        })
+    }
+
+    fn retry(&self, id: MessageId, handler_key: &str, _now: Now) -> StoreFuture<'_, bool> {
+        let name = (id, Some(handler_key.to_owned()));
+        self.verb(move |table| {
+            let place = table.ready();
+            match table.deliveries.get_mut(&name) {
+                Some(row) if matches!(row.place, Place::Dead { .. }) => {
+                    *row = Row { attempts: 0, delayed_retries: 0, suspect: false, place, ..*row };
+                    true
+                }
+                _ => false,
+            }
+        })
+    }
+}
+
+/// What the filter does not say does not matter.
+fn matches(filter: &DeliveryFilter, record: &DeliveryRecord) -> bool {
+    filter.state.is_none_or(|state| record.state == state)
+        && (filter.handler_key.is_none() || filter.handler_key == record.handler_key)
+        && filter.contract.as_ref().is_none_or(|contract| record.contract == *contract)
+}
+
+impl Table {
+    /// Every delivery from there on, sorted by message id and handler key.
+    fn records(&self, from: Bound<Name>) -> impl Iterator<Item = DeliveryRecord> {
+        let rows = self.deliveries.range((from, Bound::Unbounded));
+        rows.map(|(name, row)| self.record(name, row))
+    }
+
+    fn record(&self, name: &Name, row: &Row) -> DeliveryRecord {
+        let mut record = DeliveryRecord {
+            message_id: name.0,
+            handler_key: name.1.clone(),
+            contract: self.contract_of(name),
+            state: DeliveryState::Pending,
+            attempts: row.attempts,
+            due_at: None,
+            lease_expires_at: None,
+            settled_at: None,
+            reason: None,
+            error: None,
+        };
+        match &row.place {
+            Place::Ready { .. } => {}
+            Place::Lease(token) => {
+                record.state = DeliveryState::Processing;
+                record.lease_expires_at = self.leases.get(token).map(|held| held.expires_at);
+            }
+            Place::Waiting { due_at, reason, error } => {
+                record.state = DeliveryState::Waiting;
+                record.due_at = *due_at;
+                record.reason = Some((*reason).to_owned());
+                record.error.clone_from(error);
+            }
+            Place::Dead { reason, error, at } => {
+                record.state = DeliveryState::Dead;
+                record.settled_at = Some(*at);
+                record.reason = Some((*reason).to_owned());
+                record.error = Some(error.clone());
+            }
+            Place::Done { outcome, at } => {
+                record.state = match outcome {
+                    DoneOutcome::Completed => DeliveryState::Completed,
+                    DoneOutcome::Expired => DeliveryState::Expired,
+                };
+                record.settled_at = Some(*at);
+            }
+        }
+        record
+    }
+}

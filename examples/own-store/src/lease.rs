@@ -1,0 +1,121 @@
+use std::cmp::Reverse;
+use std::time::Duration;
+
+use inbox_core::dispatch::Delivery;
+use inbox_core::store::{
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, StoreFuture, Wanted,
+};
+use inbox_core::{Now, Timestamp};
+
+use crate::MemoryStore;
+use crate::table::{Held, Name, Place, Table};
+
+impl LeaseStore for MemoryStore {
+    fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
+        self.verb(move |table| {
+            let now = now.or_else(Timestamp::now);
+            request.wanted.iter().flat_map(|wanted| table.claim(&request, wanted, now)).collect()
+        })
+    }
+
+    fn renew(
+        &self,
+        tokens: Vec<LeaseToken>,
+        duration: Duration,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<Result<Timestamp, LeaseLost>>> {
+        self.verb(move |table| {
+            let now = now.or_else(Timestamp::now);
+            let renew = |token| {
+                let held = table.held(token, now).ok_or(LeaseLost(token))?;
+                held.expires_at = now.saturating_add(duration);
+                Ok(held.expires_at)
+            };
+            tokens.into_iter().map(renew).collect()
+        })
+    }
+}
+
+impl Table {
+    fn claim(&mut self, request: &LeaseRequest, wanted: &Wanted, now: Timestamp) -> Vec<Lease> {
+        let mut leases = Vec::new();
+        let mut batch = Vec::new();
+        let mut left = wanted.limit.get();
+        for name in self.ready_for(wanted) {
+            if left == 0 {
+                break;
+            }
+            if !self.deliveries[&name].suspect {
+                batch.push(name);
+            } else if !self.holds_suspect(&request.host) {
+                leases.push(self.hold(&[name], request, wanted, now));
+            } else {
+                continue;
+            }
+            left -= 1;
+        }
+        if !batch.is_empty() {
+            leases.push(self.hold(&batch, request, wanted, now));
+        }
+        leases
+    }
+
+    /// What may be leased, the most urgent and then the oldest first.
+    fn ready_for(&self, wanted: &Wanted) -> Vec<Name> {
+        let mut found = Vec::new();
+        for (name, row) in &self.deliveries {
+            let Place::Ready { seq } = row.place else { continue };
+            let version = self.messages[&name.0].message.version;
+            if name.1.as_ref() == Some(&wanted.handler_key) && wanted.versions.contains(&version) {
+                found.push((Reverse(row.priority), seq, name.clone()));
+            }
+        }
+        found.sort();
+        found.into_iter().map(|(_, _, name)| name).collect()
+    }
+
+    fn holds_suspect(&self, host: &str) -> bool {
+        self.deliveries.values().any(|row| match row.place {
+            Place::Lease(token) => row.suspect && self.leases[&token].host == host,
+            _ => false,
+        })
+    }
+
+    /// Leases these together, all of one handler key.
+    fn hold(
+        &mut self,
+        names: &[Name],
+        request: &LeaseRequest,
+        wanted: &Wanted,
+        now: Timestamp,
+    ) -> Lease {
+        let (token, handler_key) = (LeaseToken::new(), wanted.handler_key.clone());
+        let expires_at = now.saturating_add(request.duration);
+        let held = Held {
+            host: request.host.clone(),
+            handler_key: handler_key.clone(),
+            leased_at: now,
+            expires_at,
+            max_attempts: wanted.max_attempts.get(),
+            open: names.iter().map(|(id, _)| *id).collect(),
+        };
+        self.leases.insert(token, held);
+        let deliveries = names.iter().filter_map(|name| self.attempt(name, token)).collect();
+        // Memory does not rot: no row is unreadable here.
+        Lease { token, handler_key, leased_at: now, expires_at, deliveries, unreadable: Vec::new() }
+    }
+
+    fn attempt(&mut self, name: &Name, token: LeaseToken) -> Option<Delivery> {
+        let stored = self.messages.get(&name.0)?;
+        let row = self.deliveries.get_mut(name)?;
+        row.attempts += 1;
+        row.place = Place::Lease(token);
+        Some(Delivery {
+            message: stored.message.clone(),
+            accepted_at: stored.accepted_at,
+            handler_key: name.1.clone()?,
+            attempt: row.attempts,
+            delayed_retries: row.delayed_retries,
+        })
+    }
+}

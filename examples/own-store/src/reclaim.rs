@@ -1,0 +1,60 @@
+use inbox_core::Timestamp;
+use inbox_core::settle::DeadReason;
+use inbox_core::store::{AttemptRecord, LeaseToken, Reclaimed};
+
+use crate::table::{Name, Place, Table};
+
+const ERROR: &str = "its worker vanished while it ran: the lease expired";
+
+impl Table {
+    pub(crate) fn reclaim(&mut self, limit: usize, now: Timestamp) -> Reclaimed {
+        let expired = self.leases.iter().filter(|(_, held)| held.expires_at <= now);
+        let lost = expired.flat_map(|(token, held)| {
+            let name = |id| (id, Some(held.handler_key.clone()));
+            held.open.iter().map(move |id| (*token, name(*id)))
+        });
+        let lost: Vec<_> = lost.take(limit).collect();
+        let mut reclaimed = Reclaimed::default();
+        for (token, name) in lost {
+            match self.lose(token, &name, now) {
+                true => reclaimed.dead += 1,
+                false => reclaimed.returned += 1,
+            }
+        }
+        reclaimed
+    }
+
+    /// Takes one delivery from its worker, and says whether that was its last attempt.
+    fn lose(&mut self, token: LeaseToken, name: &Name, now: Timestamp) -> bool {
+        let ready = self.ready();
+        let Some(held) = self.leases.get_mut(&token) else { return false };
+        held.open.remove(&name.0);
+        let (leased_at, max_attempts) = (held.leased_at, held.max_attempts);
+        if held.open.is_empty() {
+            self.leases.remove(&token);
+        }
+        let Some(row) = self.deliveries.get_mut(name) else { return false };
+        row.place = ready;
+        if !row.suspect {
+            // The worker may have held others too: no one is accused, nothing is counted.
+            row.suspect = true;
+            row.attempts -= 1;
+            return false;
+        }
+        let dead = row.attempts >= max_attempts;
+        if dead {
+            let reason = DeadReason::LeaseExpired.as_str();
+            row.place = Place::Dead { reason, error: ERROR.to_owned(), at: now };
+        }
+        let failure = AttemptRecord {
+            handler_key: name.1.clone().unwrap_or_default(),
+            attempt: row.attempts,
+            leased_at,
+            settled_at: now,
+            error_type: DeadReason::LeaseExpired.as_str().to_owned(),
+            error: ERROR.to_owned(),
+        };
+        self.attempts.entry(name.0).or_default().push(failure);
+        dead
+    }
+}

@@ -1,0 +1,90 @@
+use inbox_core::settle::{ErrorReport, Settlement};
+use inbox_core::store::{AttemptRecord, LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
+use inbox_core::{Now, Timestamp};
+
+use crate::MemoryStore;
+use crate::table::{Place, Table};
+
+impl StateStore for MemoryStore {
+    fn settle(
+        &self,
+        settles: Vec<Settle>,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<Result<(), LeaseLost>>> {
+        self.verb(move |table| {
+            let now = now.or_else(Timestamp::now);
+            let settle = |settle: Settle| {
+                let token = settle.token;
+                table.settle(settle, now).ok_or(LeaseLost(token))
+            };
+            settles.into_iter().map(settle).collect()
+        })
+    }
+
+    fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
+        self.verb(move |table| {
+            let now = now.or_else(Timestamp::now);
+            tokens.into_iter().map(|token| table.release(token, now)).sum()
+        })
+    }
+}
+
+impl Table {
+    /// Nothing, and no trace of it, if the lease does not hold that delivery.
+    fn settle(&mut self, settle: Settle, now: Timestamp) -> Option<()> {
+        let Settle { token, message_id, settlement } = settle;
+        let held = self.held(token, now)?;
+        if !held.open.remove(&message_id) {
+            return None;
+        }
+        let name = (message_id, Some(held.handler_key.clone()));
+        let leased_at = held.leased_at;
+        if held.open.is_empty() {
+            self.leases.remove(&token);
+        }
+        let row = self.deliveries.get_mut(&name)?;
+        let (attempt, handler_key) = (row.attempts, name.1?);
+        let failure = |error: ErrorReport| AttemptRecord {
+            handler_key,
+            attempt,
+            leased_at,
+            settled_at: now,
+            error_type: error.error_type,
+            error: error.text,
+        };
+        // Its worker reported back, so there is nothing to suspect.
+        row.suspect = false;
+        let (place, failure) = match settlement {
+            Settlement::Done(outcome) => (Place::Done { outcome, at: now }, None),
+            Settlement::Retry { after, error } => {
+                row.delayed_retries += 1;
+                let (due_at, text) = (Some(now.saturating_add(after)), Some(error.text.clone()));
+                (Place::Waiting { due_at, reason: "retry", error: text }, Some(failure(error)))
+            }
+            Settlement::Dead { reason, error } => {
+                let (reason, text) = (reason.as_str(), error.text.clone());
+                (Place::Dead { reason, error: text, at: now }, Some(failure(error)))
+            }
+        };
+        row.place = place;
+        self.attempts.entry(message_id).or_default().extend(failure);
+        Some(())
+    }
+
+    fn release(&mut self, token: LeaseToken, now: Timestamp) -> u64 {
+        if self.held(token, now).is_none() {
+            return 0;
+        }
+        let Some(held) = self.leases.remove(&token) else { return 0 };
+        let mut returned = 0;
+        for id in held.open {
+            let ready = self.ready();
+            if let Some(row) = self.deliveries.get_mut(&(id, Some(held.handler_key.clone()))) {
+                row.attempts -= 1;
+                row.place = ready;
+                returned += 1;
+            }
+        }
+        returned
+    }
+}

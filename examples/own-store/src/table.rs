@@ -1,0 +1,109 @@
+use std::collections::{BTreeMap, BTreeSet};
+
+use inbox_core::Timestamp;
+use inbox_core::message::MessageId;
+use inbox_core::schedule::Priority;
+use inbox_core::settle::DoneOutcome;
+use inbox_core::store::{AttemptRecord, LeaseToken, StoredMessage};
+
+/// All there is. A database has a table for each of these.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) messages: BTreeMap<MessageId, StoredMessage>,
+    /// Which message has this tenant, contract and idempotency key.
+    pub(crate) keys: BTreeMap<(String, String, String), MessageId>,
+    pub(crate) deliveries: BTreeMap<Name, Row>,
+    pub(crate) leases: BTreeMap<LeaseToken, Held>,
+    pub(crate) attempts: BTreeMap<MessageId, Vec<AttemptRecord>>,
+    /// The handler keys of each contract.
+    pub(crate) routes: BTreeMap<String, BTreeSet<String>>,
+    /// Keys that get nothing new. Kept forever: an old program may register at any time.
+    pub(crate) superseded: BTreeSet<String>,
+    last_seq: u64,
+}
+
+/// One message for one handler key, or for the one that it waits for.
+pub(crate) type Name = (MessageId, Option<String>);
+
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) priority: Priority,
+    pub(crate) attempts: u32,
+    pub(crate) delayed_retries: u32,
+    /// Its worker vanished while holding it.
+    pub(crate) suspect: bool,
+    pub(crate) place: Place,
+}
+
+/// A delivery is in exactly one.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// The lower number has been ready for longer.
+    Ready {
+        seq: u64,
+    },
+    Lease(LeaseToken),
+    Waiting {
+        due_at: Option<Timestamp>,
+        reason: &'static str,
+        error: Option<String>,
+    },
+    Dead {
+        reason: &'static str,
+        error: String,
+        at: Timestamp,
+    },
+    Done {
+        outcome: DoneOutcome,
+        at: Timestamp,
+    },
+}
+
+/// What one worker holds under one token.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) host: String,
+    pub(crate) handler_key: String,
+    pub(crate) leased_at: Timestamp,
+    pub(crate) expires_at: Timestamp,
+    pub(crate) max_attempts: u32,
+    /// What is not settled yet; without any there is no lease.
+    pub(crate) open: BTreeSet<MessageId>,
+}
+
+impl Table {
+    /// The fence of every write: the lease behind `token`, if it still holds.
+    pub(crate) fn held(&mut self, token: LeaseToken, now: Timestamp) -> Option<&mut Held> {
+        self.leases.get_mut(&token).filter(|held| held.expires_at > now)
+    }
+
+    /// The place of what is ready from now on.
+    pub(crate) fn ready(&mut self) -> Place {
+        self.last_seq += 1;
+        Place::Ready { seq: self.last_seq }
+    }
+
+    /// The place of what may start at `due_at`.
+    pub(crate) fn ready_or_waiting(&mut self, due_at: Option<Timestamp>, now: Timestamp) -> Place {
+        match due_at.filter(|due_at| *due_at > now) {
+            Some(_) => Place::Waiting { due_at, reason: "delay", error: None },
+            None => self.ready(),
+        }
+    }
+
+    /// The handler keys that get what is accepted now.
+    pub(crate) fn routes_of(&self, contract: &str) -> Vec<String> {
+        let keys = self.routes.get(contract).into_iter().flatten();
+        keys.filter(|key| !self.superseded.contains(*key)).cloned().collect()
+    }
+
+    pub(crate) fn contract_of(&self, name: &Name) -> String {
+        self.messages[&name.0].message.contract.clone()
+    }
+
+    pub(crate) fn move_to(&mut self, name: &Name, place: Place) {
+        if let Some(row) = self.deliveries.get_mut(name) {
+            row.place = place;
+        }
+    }
+}

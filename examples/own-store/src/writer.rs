@@ -1,0 +1,75 @@
+use std::sync::Arc;
+
+use inbox_core::message::{Envelope, Message};
+use inbox_core::schedule::Start;
+use inbox_core::store::{Accepted, StoreFuture, StoredMessage, Writer};
+use inbox_core::{Now, Timestamp};
+
+use crate::MemoryStore;
+use crate::table::{Place, Row, Table};
+
+impl Writer for MemoryStore {
+    fn accept(&self, envelopes: Arc<[Envelope]>, now: Now) -> StoreFuture<'_, Vec<Accepted>> {
+        self.verb(move |table| {
+            let now = now.or_else(Timestamp::now);
+            envelopes.iter().map(|envelope| table.accept(envelope, now)).collect()
+        })
+    }
+}
+
+impl Table {
+    fn accept(&mut self, envelope: &Envelope, now: Timestamp) -> Accepted {
+        let message = &envelope.message;
+        if let Some(first) = self.accepted_before(message) {
+            return Accepted::Before(Box::new(first.clone()));
+        }
+        if let Some(key) = key_of(message) {
+            self.keys.insert(key, message.id);
+        }
+        let stored = StoredMessage { message: message.clone(), accepted_at: now };
+        self.messages.insert(message.id, stored);
+        self.deliver(envelope, now);
+        Accepted::New { accepted_at: now }
+    }
+
+    fn accepted_before(&self, message: &Message) -> Option<&StoredMessage> {
+        let by_key = || self.keys.get(&key_of(message)?);
+        self.messages.get(&message.id).or_else(|| self.messages.get(by_key()?))
+    }
+
+    /// A delivery for every route, or one that waits for the first.
+    fn deliver(&mut self, envelope: &Envelope, now: Timestamp) {
+        let Envelope { message, priority, .. } = envelope;
+        let due_at = due_at(envelope.start, now);
+        let row = |place| Row {
+            priority: *priority,
+            attempts: 0,
+            delayed_retries: 0,
+            suspect: false,
+            place,
+        };
+        let keys = self.routes_of(&message.contract);
+        if keys.is_empty() {
+            let place = Place::Waiting { due_at, reason: "no route", error: None };
+            self.deliveries.insert((message.id, None), row(place));
+        }
+        for key in keys {
+            let place = self.ready_or_waiting(due_at, now);
+            self.deliveries.insert((message.id, Some(key)), row(place));
+        }
+    }
+}
+
+fn due_at(start: Start, now: Timestamp) -> Option<Timestamp> {
+    match start {
+        Start::After(delay) => Some(now.saturating_add(delay)),
+        Start::At(moment) => Some(moment),
+        _ => None,
+    }
+}
+
+/// Not one text: `a` and `bc` would be the same as `ab` and `c`.
+fn key_of(message: &Message) -> Option<(String, String, String)> {
+    let key = message.idempotency_key.clone()?;
+    Some((message.tenant.clone(), message.contract.clone(), key))
+}

@@ -1,0 +1,108 @@
+use inbox_core::Timestamp;
+use inbox_core::message::{Envelope, Headers, Message};
+
+use crate::conformance::TestDatabase;
+use crate::conformance::kit::{Bench, bytes, envelope};
+
+pub async fn every_field_reaches_the_worker(database: &dyn TestDatabase) {
+    let mut envelope = envelope("pay");
+    let message = &mut envelope.message;
+    let longest =
+        |first: char| format!("{first}{}", "ж🦀".repeat(100).chars().take(199).collect::<String>());
+    message.version = 7;
+    message.headers = [("trace", "abc"), ("ключ", "значение")].into_iter().collect();
+    message.idempotency_key = Some(longest('i'));
+    message.ordering_key = Some(longest('o'));
+    message.concurrency_key = Some(longest('c'));
+    message.correlation_id = Some(longest('r'));
+    message.causation_id = Some(longest('a'));
+    message.tenant = longest('t');
+    message.deliver_by = Some(Timestamp::from_micros(1_900_000_000_654_321));
+    arrives(database, envelope).await;
+}
+
+pub async fn what_was_not_said_is_not_there(database: &dyn TestDatabase) {
+    let envelope = envelope("pay");
+    assert!(envelope.message.headers.is_empty(), "the plainest message");
+    arrives(database, envelope).await;
+}
+
+pub async fn a_payload_keeps_every_byte(database: &dyn TestDatabase) {
+    // Spaces, the order of names, repeated names, and digits that no float holds.
+    let payload =
+        " {\"b\": 1.50, \"a\" :\"\\u00e9é\\\\\\n\", \"b\":12345678901234567890123, \"\":[ ]}\n";
+    let mut envelope = envelope("pay");
+    envelope.message.payload = bytes(payload);
+    arrives(database, envelope).await;
+}
+
+pub async fn a_payload_of_one_mebibyte_arrives(database: &dyn TestDatabase) {
+    let mut envelope = envelope("pay");
+    envelope.message.payload = bytes(&format!("\"{}\"", "x".repeat(1024 * 1024 - 2)));
+    arrives(database, envelope).await;
+}
+
+pub async fn five_hundred_headers_arrive(database: &dyn TestDatabase) {
+    let mut envelope = envelope("pay");
+    envelope.message.headers =
+        (0..500).map(|at| (format!("name-{at}"), format!("ø{at}"))).collect();
+    arrives(database, envelope).await;
+}
+
+pub async fn a_header_may_be_empty_and_hold_any_character(database: &dyn TestDatabase) {
+    let values =
+        [("empty", ""), ("quotes", "'\"`\\"), ("lines", "a\r\n\tb"), ("ctrl", "\u{1}\u{7f}")];
+    let mut envelope = envelope("pay");
+    envelope.message.headers = values.into_iter().collect::<Headers>();
+    arrives(database, envelope).await;
+}
+
+pub async fn text_is_never_read_as_a_statement(database: &dyn TestDatabase) {
+    let text = "'; DELETE FROM message; -- $1 ?1 :a @b %s {} \\' \" ]] NULL";
+    let mut envelope = envelope("pay");
+    envelope.message.idempotency_key = Some(text.to_owned());
+    envelope.message.tenant = String::from(text);
+    envelope.message.correlation_id = Some("NULL".to_owned());
+    envelope.message.causation_id = Some("{a,\"b\"}".to_owned());
+    arrives(database, envelope).await;
+}
+
+pub async fn a_deliver_by_keeps_its_microseconds(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    for micros in [1_900_000_000_000_001, 999_999, 0, -1, -62_135_596_800_000_000] {
+        let mut envelope = envelope("pay");
+        envelope.message.deliver_by = Some(Timestamp::from_micros(micros));
+        let (id, sent) = (envelope.message.id, envelope.message.clone());
+        bench.accept_one(envelope).await;
+        same(&bench.show(id).await.stored.message, &sent);
+    }
+}
+
+/// Accepts it, and looks at what a worker and a person are given.
+async fn arrives(database: &dyn TestDatabase, envelope: Envelope) {
+    let bench = Bench::open(database).await;
+    bench.register(&envelope.message.contract, "charge").await;
+    let sent = envelope.message.clone();
+    bench.accept_one(envelope).await;
+    let mut wanted = crate::conformance::kit::wanted("charge", 1);
+    wanted.versions = vec![sent.version];
+    let worker = bench.other(database, "host-2").await;
+    let held = worker.lease_wanted(vec![wanted]).await;
+    assert_eq!(held.len(), 1, "it is ready");
+    same(&held[0].delivery.message, &sent);
+    same(&bench.show(sent.id).await.stored.message, &sent);
+}
+
+/// Field by field, because a message does not show its keys.
+fn same(found: &Message, sent: &Message) {
+    assert_eq!((found.id, found.version, &found.contract), (sent.id, sent.version, &sent.contract));
+    assert!(found.payload == sent.payload, "the payload is another: {:?}", found.payload);
+    assert!(found.headers == sent.headers, "the headers are others: {:?}", found.headers);
+    assert_eq!(found.idempotency_key, sent.idempotency_key);
+    assert_eq!(found.ordering_key, sent.ordering_key);
+    assert_eq!(found.concurrency_key, sent.concurrency_key);
+    assert_eq!(found.correlation_id, sent.correlation_id);
+    assert_eq!(found.causation_id, sent.causation_id);
+    assert_eq!(found.tenant, sent.tenant);
+    assert_eq!(found.deliver_by, sent.deliver_by);
+}

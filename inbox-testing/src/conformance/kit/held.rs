@@ -1,0 +1,87 @@
+use std::num::NonZeroU32;
+
+use inbox_core::Timestamp;
+use inbox_core::dispatch::Delivery;
+use inbox_core::message::MessageId;
+use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Wanted};
+
+use super::HOLD;
+use super::bench::{Bench, must};
+
+/// The attempts that [`wanted`] gives.
+pub(crate) const MAX_ATTEMPTS: u32 = 3;
+
+/// One leased delivery, whether its store leases it alone or with others.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) token: LeaseToken,
+    pub(crate) leased_at: Timestamp,
+    pub(crate) expires_at: Timestamp,
+    pub(crate) delivery: Delivery,
+}
+
+impl Held {
+    pub(crate) fn id(&self) -> MessageId {
+        self.delivery.message.id
+    }
+}
+
+/// At most `limit` deliveries of version 1.
+pub(crate) fn wanted(handler_key: &str, limit: u32) -> Wanted {
+    Wanted {
+        handler_key: handler_key.to_owned(),
+        versions: vec![1],
+        limit: NonZeroU32::MIN.saturating_add(limit.saturating_sub(1)),
+        max_attempts: NonZeroU32::MIN.saturating_add(MAX_ATTEMPTS - 1),
+    }
+}
+
+impl Bench {
+    pub(crate) fn request(&self, wanted: Vec<Wanted>) -> LeaseRequest {
+        LeaseRequest { host: self.host.clone(), duration: HOLD, wanted }
+    }
+
+    pub(crate) async fn lease(&self, handler_key: &str, limit: u32) -> Vec<Held> {
+        self.lease_wanted(vec![wanted(handler_key, limit)]).await
+    }
+
+    /// The one delivery that is ready for `handler_key`.
+    pub(crate) async fn lease_one(&self, handler_key: &str) -> Held {
+        let mut held = self.lease(handler_key, 10).await;
+        assert_eq!(held.len(), 1, "one delivery of `{handler_key}` should be ready");
+        held.remove(0)
+    }
+
+    pub(crate) async fn lease_wanted(&self, wanted: Vec<Wanted>) -> Vec<Held> {
+        flat(&wanted, self.leases(self.request(wanted.clone())).await)
+    }
+
+    pub(crate) async fn leases(&self, request: LeaseRequest) -> Vec<Lease> {
+        must("lease", self.store.lease(request, self.at()).await)
+    }
+}
+
+/// The deliveries in the order given; what is true of every answer is checked here.
+pub(super) fn flat(wanted: &[Wanted], leases: Vec<Lease>) -> Vec<Held> {
+    let mut flat = Vec::new();
+    for lease in leases {
+        assert!(lease.unreadable.is_empty(), "no row is damaged: {:?}", lease.unreadable);
+        assert!(!lease.deliveries.is_empty(), "a lease of nothing was answered");
+        for delivery in lease.deliveries {
+            assert_eq!(delivery.handler_key, lease.handler_key, "a lease is of one handler key");
+            let (token, leased_at, expires_at) = (lease.token, lease.leased_at, lease.expires_at);
+            flat.push(Held { token, leased_at, expires_at, delivery });
+        }
+    }
+    let asked = |held: &Held| {
+        let (key, version) = (&held.delivery.handler_key, held.delivery.message.version);
+        wanted.iter().any(|w| w.handler_key == *key && w.versions.contains(&version))
+    };
+    assert!(flat.iter().all(asked), "only what is wanted is leased");
+    for w in wanted {
+        let given = flat.iter().filter(|held| held.delivery.handler_key == w.handler_key).count();
+        let limit = usize::try_from(w.limit.get()).unwrap_or(usize::MAX);
+        assert!(given <= limit, "{given} of `{}` were leased, wanted {limit}", w.handler_key);
+    }
+    flat
+}

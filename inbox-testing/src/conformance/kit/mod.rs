@@ -1,0 +1,15 @@
+//! What cases are written with.
+
+mod bench;
+mod envelopes;
+mod held;
+mod look;
+mod together;
+mod verbs;
+
+pub(super) use bench::{Bench, HOLD, SECOND};
+pub(super) use envelopes::{bytes, delayed, envelope, keyed, prioritised, starting, versioned};
+pub(super) use held::{Held, MAX_ATTEMPTS, wanted};
+pub(super) use look::{id_of, ids, is_new};
+pub(super) use together::{all_at_once, patiently};
+pub(super) use verbs::{DONE, dead, fail_after, failure, route_of};

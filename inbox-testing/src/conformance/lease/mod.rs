@@ -1,0 +1,13 @@
+//! *ready → lease*.
+
+mod claim;
+mod dropped;
+mod order;
+mod suspects;
+mod wanted;
+
+pub use claim::*;
+pub use dropped::*;
+pub use order::*;
+pub use suspects::*;
+pub use wanted::*;

@@ -1,0 +1,89 @@
+use std::collections::BTreeSet;
+
+use inbox_core::message::MessageId;
+use inbox_core::settle::{DeadReason, DoneOutcome, Settlement};
+use inbox_core::store::{DeliveryState, LeaseLost, LeaseToken, Settle, Wanted};
+
+use super::model::{Lease, World};
+use crate::conformance::kit::{DONE, HOLD, Held, SECOND, dead, fail_after, wanted};
+
+impl World {
+    /// Some handlers, some versions.
+    pub(super) async fn lease(&mut self, limit: u32) {
+        let mut asked = Vec::<Wanted>::new();
+        for _ in 0..3 {
+            let contract = self.contract();
+            let mut wanted = wanted(&self.handler_key(&contract), limit);
+            wanted.versions = (1..3).filter(|_| self.chance.u8(0..4) > 0).collect();
+            if !asked.iter().any(|other| other.handler_key == wanted.handler_key) {
+                asked.push(wanted);
+            }
+        }
+        let held = self.host().lease_wanted(asked).await;
+        self.hold(&held);
+    }
+
+    pub(super) fn hold(&mut self, held: &[Held]) {
+        for held in held {
+            let key = &held.delivery.handler_key;
+            let seen = self.seen.get(&(held.id(), Some(key.clone())));
+            let state = seen.map(|record| record.state);
+            assert_eq!(state, Some(DeliveryState::Pending), "of what was leased");
+            let lease = self.leases.entry(held.token).or_insert_with(|| Lease {
+                handler_key: key.clone(),
+                expires_at: held.expires_at,
+                open: BTreeSet::new(),
+            });
+            assert!(lease.open.insert(held.id()), "one delivery was leased twice");
+        }
+    }
+
+    /// One that was leased some time, and whether it is held still.
+    fn leased(&mut self) -> Option<(LeaseToken, bool)> {
+        let now = self.now();
+        let token = self.chance.choice(self.leases.keys().copied())?;
+        let lease = &self.leases[&token];
+        Some((token, lease.expires_at > now && !lease.open.is_empty()))
+    }
+
+    pub(super) async fn renew(&mut self) {
+        let Some((token, held)) = self.leased() else { return };
+        let answer = self.host().renew(vec![token], HOLD).await;
+        let until = self.hosts[0].later(HOLD);
+        assert_eq!(answer, [if held { Ok(until) } else { Err(LeaseLost(token)) }]);
+        if let (true, Some(lease)) = (held, self.leases.get_mut(&token)) {
+            lease.expires_at = until;
+        }
+    }
+
+    pub(super) async fn release(&mut self) {
+        let Some((token, held)) = self.leased() else { return };
+        let returned = self.host().release(vec![token]).await;
+        let open = self.leases.get_mut(&token).map(|lease| &mut lease.open);
+        let open = open.filter(|_| held).map(std::mem::take).unwrap_or_default();
+        assert_eq!(usize::try_from(returned), Ok(open.len()), "of what was released");
+    }
+
+    pub(super) async fn settle(&mut self) {
+        let Some((token, held)) = self.leased() else { return };
+        // Any message of the walk: now and then one that the lease does not hold.
+        let own: Vec<MessageId> = self.leases[&token].open.iter().copied().collect();
+        let any = self.contracts.keys().copied().collect();
+        let from = if own.is_empty() || self.chance.u8(0..8) == 0 { any } else { own };
+        let Some(message_id) = self.chance.choice(from) else { return };
+        let settlement = self.settlement();
+        let answer = self.host().settle_all(vec![Settle { token, message_id, settlement }]).await;
+        let open = self.leases.get_mut(&token).map(|lease| &mut lease.open);
+        let settled = open.filter(|_| held).is_some_and(|open| open.remove(&message_id));
+        assert_eq!(answer, [if settled { Ok(()) } else { Err(LeaseLost(token)) }]);
+    }
+
+    fn settlement(&mut self) -> Settlement {
+        match self.chance.u8(0..10) {
+            0..3 => DONE,
+            3 => Settlement::Done(DoneOutcome::Expired),
+            4 => dead(DeadReason::Undecodable),
+            _ => fail_after(SECOND * self.chance.u32(0..90)),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+use std::time::Duration;
+
+use inbox_core::message::Envelope;
+use inbox_core::schedule::{Priority, Start};
+
+use super::model::World;
+use crate::conformance::kit::{SECOND, envelope, is_new, route_of};
+
+impl World {
+    /// Something happens.
+    pub(super) async fn step(&mut self) {
+        let limit = self.chance.u32(1..6);
+        match self.chance.u8(0..100) {
+            0..22 => self.accept().await,
+            22..29 => self.register().await,
+            29..49 => self.lease(limit).await,
+            49..54 => self.renew().await,
+            54..70 => self.settle().await,
+            70..74 => self.release().await,
+            74..80 => _ = self.host().promote(limit).await,
+            80..86 => _ = self.host().reclaim(limit).await,
+            86..89 => _ = self.host().route(limit).await,
+            _ => {
+                let seconds = SECOND * self.chance.u32(0..45);
+                let micros = Duration::from_micros(self.chance.u64(0..3));
+                self.pass(seconds + micros);
+            }
+        }
+    }
+
+    async fn accept(&mut self) {
+        let count = self.chance.usize(1..4);
+        let batch: Vec<_> = (0..count).map(|_| self.envelope()).collect();
+        let answers = self.host().accept(batch.clone()).await;
+        for (envelope, answer) in batch.into_iter().zip(&answers) {
+            let message = envelope.message;
+            let key = message.idempotency_key.map(|key| format!("{}/{key}", message.contract));
+            let expected = key.is_none_or(|key| self.keys.insert(key));
+            assert_eq!(is_new(answer), expected, "whether {} is new", message.id);
+            if expected {
+                self.deliver(message.id, &message.contract);
+                self.contracts.insert(message.id, message.contract);
+            }
+        }
+    }
+
+    fn envelope(&mut self) -> Envelope {
+        let mut envelope = envelope(&self.contract());
+        envelope.message.version = self.chance.u32(1..3);
+        if self.chance.bool() {
+            envelope.message.idempotency_key = Some(format!("key-{}", self.chance.u8(0..20)));
+        }
+        envelope.priority = if self.chance.bool() { Priority::High } else { Priority::Low };
+        envelope.start = match self.chance.u8(0..4) {
+            0 => Start::After(SECOND * self.chance.u32(0..60)),
+            1 => Start::At(self.hosts[0].later(SECOND * self.chance.u32(0..60))),
+            _ => Start::Immediately,
+        };
+        envelope
+    }
+
+    async fn register(&mut self) {
+        let contract = self.contract();
+        let key = self.handler_key(&contract);
+        let old = self.handler_key(&contract);
+        // A key that supersedes another is never superseded itself, so there is a route in the end.
+        let replaces = self.chance.u8(0..4) == 0 && old > key;
+        let supersedes: &[&str] = if replaces { &[&old] } else { &[] };
+        let host = self.host();
+        host.register_all(vec![route_of(&contract, &key, supersedes)]).await;
+
+        self.superseded.extend(supersedes.iter().map(|&old| old.to_owned()));
+        let routes = self.routes.entry(contract.clone()).or_default();
+        routes.insert(key);
+        routes.retain(|key| !self.superseded.contains(key));
+        if routes.is_empty() {
+            return;
+        }
+        let waiting = self
+            .deliveries
+            .extract_if(.., |(id, key)| key.is_none() && self.contracts.get(id) == Some(&contract));
+        for (id, _) in waiting.collect::<Vec<_>>() {
+            self.deliver(id, &contract);
+        }
+    }
+}

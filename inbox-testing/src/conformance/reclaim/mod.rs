@@ -1,0 +1,7 @@
+//! *lease → ready or dead*.
+
+mod accused;
+mod expired;
+
+pub use accused::*;
+pub use expired::*;

@@ -1,0 +1,77 @@
+use inbox_core::store::DeliveryState;
+
+use crate::conformance::TestDatabase;
+use crate::conformance::kit::{
+    Bench, DONE, HOLD, SECOND, delayed, envelope, fail_after, route_of, wanted,
+};
+
+async fn only(bench: &Bench, handler_key: &str) {
+    let id = bench.accept_one(envelope("pay")).await;
+    let delivery = bench.delivery(id).await;
+    assert_eq!(delivery.handler_key.as_deref(), Some(handler_key), "of all keys");
+}
+
+pub async fn a_superseded_key_gets_nothing_new(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    only(&bench, "charge").await;
+    bench.register_all(vec![route_of("pay", "charge-card", &["charge"])]).await;
+    only(&bench, "charge-card").await;
+}
+
+pub async fn what_a_superseded_key_has_is_still_delivered(database: &dyn TestDatabase) {
+    let mut bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    let ready = bench.accept_one(envelope("pay")).await;
+    let held = bench.lease_one("charge").await;
+    bench.accept(vec![envelope("pay"), delayed("pay", SECOND)]).await;
+    bench.register_all(vec![route_of("pay", "charge-card", &["charge"])]).await;
+    bench.accept_one(envelope("pay")).await;
+
+    bench.settled(&held, fail_after(SECOND)).await;
+    bench.pass(SECOND);
+    assert_eq!(bench.promote(10).await, 2);
+    // A worker that carries the old key asks for it beside its own.
+    let held = bench.lease_wanted(vec![wanted("charge-card", 1), wanted("charge", 10)]).await;
+    let of = |key: &str| held.iter().filter(|held| held.delivery.handler_key == key).count();
+    assert_eq!((of("charge-card"), of("charge")), (1, 3));
+    for held in &held {
+        bench.settled(held, DONE).await;
+    }
+    assert_eq!(bench.delivery_of(ready, "charge").await.state, DeliveryState::Completed);
+}
+
+pub async fn registering_a_superseded_key_does_not_bring_it_back(database: &dyn TestDatabase) {
+    let mut bench = Bench::open(database).await;
+    bench.register_all(vec![route_of("pay", "charge-card", &["charge", "pay-card"])]).await;
+    // Programs of the last deploy that start again.
+    bench.register("pay", "charge").await;
+    bench.other(database, "host-2").await.register("pay", "pay-card").await;
+    only(&bench, "charge-card").await;
+    bench.pass(HOLD);
+    bench.register("pay", "charge-card").await;
+    bench.register("pay", "charge").await;
+    only(&bench, "charge-card").await;
+}
+
+pub async fn the_order_within_a_registration_does_not_matter(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    let waited = bench.accept_one(envelope("pay")).await;
+    let (old, new) = (route_of("pay", "charge", &[]), route_of("pay", "charge-card", &["charge"]));
+    bench.register_all(vec![old.clone(), new.clone()]).await;
+    only(&bench, "charge-card").await;
+    bench.register_all(vec![new, old]).await;
+    only(&bench, "charge-card").await;
+    let routed = bench.delivery(waited).await.handler_key;
+    assert_eq!(routed.as_deref(), Some("charge-card"), "nor for what had waited");
+}
+
+pub async fn a_superseded_key_alone_is_no_route(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register_all(vec![route_of("mail", "send", &["mail-it"])]).await;
+    let waiting = bench.accept_one(envelope("pay")).await;
+    bench.register("pay", "charge").await;
+    assert_eq!(bench.delivery(waiting).await.handler_key.as_deref(), Some("charge"));
+    let mail = bench.accept_one(envelope("mail")).await;
+    assert_eq!(bench.delivery(mail).await.handler_key.as_deref(), Some("send"));
+}

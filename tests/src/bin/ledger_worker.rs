@@ -1,0 +1,77 @@
+//! One process of several on one store: schedules its share of commands, and works off whatever is
+//! due until its input ends. Its runs are noted in a ledger. Killed and started again, it goes on.
+//!
+//! `ledger_worker STORE LEDGER FIRST COUNT`
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use inbox::hosting::PassReport;
+use inbox::store::StoreError;
+use inbox::testing::ledger::Ledger;
+use inbox::{Context, Inbox, ScheduleOptions, handler, inbox_contract};
+use inbox_tests::BoxError;
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "work", version = 1, idempotency_key = "{number}")]
+#[derive(Serialize, Deserialize)]
+struct Work {
+    number: u64,
+}
+
+#[handler(key = "work", max_attempts = 3, retry(initial = "20ms"))]
+async fn work(command: Work, context: Context) -> Result<(), String> {
+    if command.number % 10 == 1 {
+        // Long enough for a kill to meet it.
+        tokio::time::sleep(Duration::from_millis(3)).await;
+    }
+    match command.number {
+        number if number % 100 == 7 => Err("never works".to_owned()),
+        number if number % 50 == 3 && context.attempt() == 1 => panic!("works the second time"),
+        number if number % 20 == 9 && context.attempt() == 1 => Err("not yet".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Commands that are scheduled together, between two passes.
+const CHUNK: u64 = 100;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), BoxError> {
+    // A panic is part of the test; its trace is not.
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut arguments = std::env::args().skip(1);
+    let mut next = || arguments.next().ok_or("ledger_worker STORE LEDGER FIRST COUNT");
+    let (store, ledger) = (PathBuf::from(next()?), PathBuf::from(next()?));
+    let (first, count): (u64, u64) = (next()?.parse()?, next()?.parse()?);
+
+    let ledger = Ledger::open(ledger)?;
+    // Patient: the processes are many and the test is not about waiting.
+    let store = inbox::sqlite::SqliteOptions::new()
+        .busy_timeout(Duration::from_mins(1))
+        .call_timeout(Duration::from_mins(2))
+        .open(store)
+        .await?;
+    let inbox = Inbox::builder(store)
+        .lease_duration(Duration::from_millis(500))
+        .layer(ledger.layer())
+        .build()
+        .await?;
+
+    let mut rest = first..first + count;
+    let over = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
+    while !over.is_finished() {
+        let chunk: Vec<_> = rest.by_ref().take(CHUNK.try_into()?).collect();
+        let commands = chunk.into_iter().map(|number| (Work { number }, ScheduleOptions::new()));
+        for receipt in inbox.scheduler().schedule_all(commands).await? {
+            ledger.accepted(&receipt?, None);
+        }
+        let pass: Result<PassReport, StoreError> = inbox.process_pending().await;
+        if pass?.leased == 0 && rest.is_empty() {
+            // Nothing to do: leases and retries become due by themselves.
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    Ok(())
+}

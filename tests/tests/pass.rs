@@ -1,0 +1,178 @@
+//! A pass when something goes wrong around it: leases lost, stores that fail, handlers that vanish.
+
+#![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use inbox::store::{Clock, DeliveryState, Inspect as _, Maintain as _, Now, StoreErrorKind};
+use inbox::testing::{TestClock, TestInbox};
+use inbox::{
+    Context, Inbox, MessageId, ScheduleOptions, State, Timestamp, handler, inbox_contract,
+};
+use inbox_tests::faulty::FaultyStore;
+use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
+
+#[inbox_contract(name = "task", version = 1)]
+#[derive(Serialize, Deserialize)]
+enum Task {
+    Quick,
+    OutlivesItsLease,
+    WaitsForTheTest,
+    NeverEnds,
+    PanicsWhenDropped,
+}
+
+/// What handlers need from a test.
+#[derive(Clone, Default)]
+struct Hands {
+    clock: Option<Arc<TestClock>>,
+    runs: Arc<AtomicU32>,
+    begun: Arc<Notify>,
+    finish: Arc<Notify>,
+    seen: Arc<Mutex<Option<Context>>>,
+}
+
+struct PanicsInDrop;
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        panic!("even now")
+    }
+}
+
+#[handler(key = "task", timeout = "1h", max_attempts = 2)]
+async fn task(command: Task, context: Context, State(hands): State<Hands>) {
+    hands.runs.fetch_add(1, Ordering::SeqCst);
+    hands.seen.lock().unwrap().replace(context);
+    hands.begun.notify_one();
+    match command {
+        Task::Quick => {}
+        Task::OutlivesItsLease => hands.clock.unwrap().advance(Duration::from_mins(2)),
+        Task::WaitsForTheTest => hands.finish.notified().await,
+        Task::NeverEnds => std::future::pending().await,
+        Task::PanicsWhenDropped => {
+            let _bomb = PanicsInDrop;
+            tokio::time::sleep(Duration::from_hours(2)).await;
+        }
+    }
+}
+
+async fn delivery(inbox: &TestInbox, id: MessageId) -> (DeliveryState, u32) {
+    let delivery = inbox.status(id).await.deliveries.remove(0);
+    (delivery.state, delivery.attempts)
+}
+
+#[tokio::test]
+async fn a_handler_that_outlives_its_lease_changes_nothing() {
+    let clock = Arc::new(TestClock::new(Timestamp::now()));
+    let hands = Hands { clock: Some(Arc::clone(&clock)), ..Hands::default() };
+    let given = Arc::clone(&clock);
+    let builder = TestInbox::builder().state(hands.clone()).with(move |inbox| inbox.clock(given));
+    let inbox = builder.build().await.unwrap();
+    let id = inbox.schedule(Task::OutlivesItsLease).await.message_id();
+    let report = inbox.inbox().process_pending().await.unwrap();
+    assert_eq!((report.leased, report.skipped, report.completed), (1, 1, 0));
+    // Nobody took it yet, and still what the handler said came too late.
+    assert_eq!(delivery(&inbox, id).await, (DeliveryState::Processing, 1));
+    let reclaimed = inbox.inbox().store().reclaim(10, clock.now()).await.unwrap();
+    assert_eq!(reclaimed.returned, 1);
+    assert_eq!(delivery(&inbox, id).await, (DeliveryState::Pending, 0));
+}
+
+#[tokio::test]
+async fn leases_are_renewed_while_a_handler_runs() {
+    let lease = Duration::from_millis(300);
+    let hands = Hands::default();
+    let builder = TestInbox::builder().state(hands.clone());
+    let inbox = builder.with(move |inbox| inbox.lease_duration(lease)).build().await.unwrap();
+    let waits = inbox.schedule(Task::WaitsForTheTest).await.message_id();
+    let behind = inbox.schedule(Task::Quick).await.message_id();
+    let watch = async {
+        hands.begun.notified().await;
+        // Ten times as long as a lease holds, by the store's clock. It is moved only after all leases
+        // were renewed, that of the one which waits for its turn included.
+        for _ in 0..15 {
+            inbox.advance(lease * 2 / 3);
+            for id in [waits, behind] {
+                let renewed = Some(inbox.now().saturating_add(lease));
+                while inbox.status(id).await.deliveries[0].lease_expires_at != renewed {
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+        hands.finish.notify_one();
+    };
+    let (report, ()) = tokio::join!(inbox.inbox().process_pending(), watch);
+    let report = report.unwrap();
+    assert_eq!((report.completed, report.skipped), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_is_stopped_and_panics_while_it_is_dropped_disturbs_nobody() {
+    let inbox = TestInbox::builder().state(Hands::default()).build().await.unwrap();
+    let id = inbox.schedule(Task::PanicsWhenDropped).await.message_id();
+    inbox.schedule(Task::Quick).await;
+    let report = inbox.inbox().process_pending().await.unwrap();
+    assert_eq!((report.retried, report.completed), (1, 1));
+    let error = inbox.status(id).await.deliveries.remove(0).error.unwrap();
+    assert!(error.contains("timeout of 3600s"), "{error}");
+}
+
+#[tokio::test]
+async fn a_pass_that_is_dropped_costs_its_deliveries_nothing() {
+    let hands = Hands::default();
+    let inbox = TestInbox::builder().state(hands.clone()).build().await.unwrap();
+    let id = inbox.schedule(Task::NeverEnds).await.message_id();
+    let waits = inbox.schedule(Task::Quick).await.message_id();
+    tokio::select! {
+        _ = inbox.inbox().process_pending() => panic!("it ended"),
+        () = hands.begun.notified() => {}
+    }
+    // The handler's token tells whoever still holds it that the run is over.
+    let context = hands.seen.lock().unwrap().take().unwrap();
+    assert!(context.cancellation().is_cancelled());
+    assert_eq!(delivery(&inbox, waits).await, (DeliveryState::Processing, 1));
+    inbox.advance(Duration::from_mins(1));
+    inbox.inbox().store().reclaim(10, Now::At(inbox.now())).await.unwrap();
+    for id in [id, waits] {
+        assert_eq!(delivery(&inbox, id).await, (DeliveryState::Pending, 0));
+    }
+}
+
+async fn faulty(failures: u32, kind: StoreErrorKind) -> (Inbox<FaultyStore>, Hands) {
+    let hands = Hands::default();
+    let store = FaultyStore::new(failures, kind).await.unwrap();
+    (Inbox::builder(store).state(hands.clone()).build().await.unwrap(), hands)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_settle_that_fails_for_a_moment_is_repeated_and_the_handler_is_not() {
+    let (inbox, hands) = faulty(3, StoreErrorKind::Busy).await;
+    inbox.scheduler().schedule(Task::Quick, ScheduleOptions::new()).await.unwrap();
+    let report = inbox.process_pending().await.unwrap();
+    assert_eq!((report.completed, hands.runs.load(Ordering::SeqCst)), (1, 1));
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_settle_ends_the_pass_and_what_was_not_begun_is_given_back() {
+    let (inbox, hands) = faulty(1, StoreErrorKind::Full).await;
+    let mut ids = Vec::new();
+    for _ in 0..3 {
+        let receipt = inbox.scheduler().schedule(Task::Quick, ScheduleOptions::new()).await;
+        ids.push(receipt.unwrap().message_id());
+    }
+    let error = inbox.process_pending().await.unwrap_err();
+    assert_eq!((error.kind(), hands.runs.load(Ordering::SeqCst)), (StoreErrorKind::Full, 1));
+    let mut found = Vec::new();
+    for id in ids {
+        let delivery = inbox.store().show(id).await.unwrap().unwrap().deliveries.remove(0);
+        found.push((delivery.state, delivery.attempts));
+    }
+    // The one that ran is not run again at once: who knows whether its outcome can be written now.
+    let given_back = (DeliveryState::Pending, 0);
+    assert_eq!(found, [(DeliveryState::Processing, 1), given_back, given_back]);
+    assert_eq!(inbox.process_pending().await.unwrap().completed, 2);
+}
