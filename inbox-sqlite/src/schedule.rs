@@ -102,17 +102,15 @@ fn due(start: Start, now: Timestamp) -> Timestamp {
     match start {
         Start::After(delay) => now.saturating_add(delay),
         Start::At(moment) => moment,
-        // `Immediately`, and whatever else has no moment of its own.
-        _ => now,
+        Start::Immediately => now,
     }
 }
 
 fn priority(priority: Priority) -> i64 {
     match priority {
         Priority::Low => 0,
+        Priority::Normal => 1,
         Priority::High => 2,
         Priority::Urgent => 3,
-        // `Normal`, and whatever else is unknown here.
-        _ => 1,
     }
 }

@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use inbox_core::Now;
-use inbox_core::message::MessageId;
-use inbox_core::settle::DoneOutcome;
-use inbox_core::store::{
+use inbox::message::MessageId;
+use inbox::settle::DoneOutcome;
+use inbox::store::Now;
+use inbox::store::{
     Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect, MessageRecord,
     Page, StoreFuture,
 };

@@ -1,11 +1,10 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use inbox_core::dispatch::Delivery;
-use inbox_core::store::{
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, StoreFuture, Wanted,
-};
-use inbox_core::{Now, Timestamp};
+use inbox::Timestamp;
+use inbox::dispatch::Delivery;
+use inbox::store::Now;
+use inbox::store::{Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, StoreFuture, Wanted};
 
 use crate::MemoryStore;
 use crate::table::{Held, Name, Place, Table};

@@ -13,7 +13,7 @@ mod writer;
 
 use std::sync::{Arc, Mutex};
 
-use inbox_core::store::{StoreError, StoreErrorKind, StoreFuture};
+use inbox::store::{StoreError, StoreErrorKind, StoreFuture};
 
 use table::Table;
 

@@ -1,5 +1,6 @@
-use inbox_core::store::{Maintain, Reclaimed, Route, StoreFuture};
-use inbox_core::{Now, Timestamp};
+use inbox::Timestamp;
+use inbox::store::Now;
+use inbox::store::{Maintain, Reclaimed, Route, StoreFuture};
 
 use crate::MemoryStore;
 use crate::table::{Name, Place, Row, Table};

@@ -1,6 +1,6 @@
-use inbox_core::Timestamp;
-use inbox_core::settle::DeadReason;
-use inbox_core::store::{AttemptRecord, LeaseToken, Reclaimed};
+use inbox::Timestamp;
+use inbox::settle::DeadReason;
+use inbox::store::{AttemptRecord, LeaseToken, Reclaimed};
 
 use crate::table::{Name, Place, Table};
 

@@ -1,6 +1,7 @@
-use inbox_core::settle::{ErrorReport, Settlement};
-use inbox_core::store::{AttemptRecord, LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
-use inbox_core::{Now, Timestamp};
+use inbox::Timestamp;
+use inbox::settle::{ErrorReport, Settlement};
+use inbox::store::Now;
+use inbox::store::{AttemptRecord, LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
 
 use crate::MemoryStore;
 use crate::table::{Place, Table};

@@ -1,10 +1,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use inbox_core::Timestamp;
-use inbox_core::message::MessageId;
-use inbox_core::schedule::Priority;
-use inbox_core::settle::DoneOutcome;
-use inbox_core::store::{AttemptRecord, LeaseToken, StoredMessage};
+use inbox::Timestamp;
+use inbox::message::MessageId;
+use inbox::schedule::Priority;
+use inbox::settle::DoneOutcome;
+use inbox::store::{AttemptRecord, LeaseToken, StoredMessage};
 
 /// All there is. A database has a table for each of these.
 #[derive(Debug, Default)]

@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use inbox_core::message::{Envelope, Message};
-use inbox_core::schedule::Start;
-use inbox_core::store::{Accepted, StoreFuture, StoredMessage, Writer};
-use inbox_core::{Now, Timestamp};
+use inbox::Timestamp;
+use inbox::message::{Envelope, Message};
+use inbox::schedule::Start;
+use inbox::store::Now;
+use inbox::store::{Accepted, StoreFuture, StoredMessage, Writer};
 
 use crate::MemoryStore;
 use crate::table::{Place, Row, Table};
@@ -64,7 +65,7 @@ fn due_at(start: Start, now: Timestamp) -> Option<Timestamp> {
     match start {
         Start::After(delay) => Some(now.saturating_add(delay)),
         Start::At(moment) => Some(moment),
-        _ => None,
+        Start::Immediately => None,
     }
 }
 

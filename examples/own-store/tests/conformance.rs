@@ -3,8 +3,8 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use inbox_core::store::Store;
-use inbox_testing::conformance::TestDatabase;
+use inbox::store::Store;
+use inbox::testing::conformance::TestDatabase;
 use own_store::MemoryStore;
 
 struct Memory(MemoryStore);
@@ -15,4 +15,4 @@ impl TestDatabase for Memory {
     }
 }
 
-inbox_testing::conformance!(|| async { Memory(MemoryStore::new()) });
+inbox::testing::conformance!(|| async { Memory(MemoryStore::new()) });

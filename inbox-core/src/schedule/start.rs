@@ -3,8 +3,10 @@ use std::time::Duration;
 use crate::Timestamp;
 
 /// When a message may first be handled.
+///
+/// Not open for additions without notice: a store that did not know one would start at the wrong
+/// time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
 pub enum Start {
     /// As soon as a worker is free.
     #[default]
@@ -17,7 +19,6 @@ pub enum Start {
 
 /// Which of the waiting deliveries of a handler goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-#[non_exhaustive]
 pub enum Priority {
     /// After everything else.
     Low,

@@ -5,7 +5,7 @@ use crate::Now;
 /// rows and answers how many it moved; fewer than `limit` means that nothing is left.
 pub trait Maintain: Send + Sync + 'static {
     /// Makes known which handler keys take which contracts: from now on a message of the contract
-    /// has a delivery for each. A key in `supersedes` is given nothing new any more, not even if a
+    /// has a delivery for each. A key in `supersedes` is given nothing new of that contract any more, not even if a
     /// program that still uses it registers again. Messages that waited for a route are routed.
     ///
     /// A handler that is new to a contract receives what is accepted from now on, and what has

@@ -32,9 +32,9 @@ pub struct DeliveryRecord {
     pub lease_expires_at: Option<Timestamp>,
     /// When it was settled for good, if it was.
     pub settled_at: Option<Timestamp>,
-    /// Why it waits or is dead.
+    /// Why it waits (`delay`, `retry` or `no-route`), or the word of the reason why it is dead.
     pub reason: Option<String>,
-    /// What went wrong last.
+    /// What went wrong last, of one that waits for a retry or is dead.
     pub error: Option<String>,
 }
 

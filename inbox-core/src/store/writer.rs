@@ -33,7 +33,7 @@ pub enum Accepted {
 /// A message as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredMessage {
-    /// The message, its payload as the codec wrote it.
+    /// The message, its payload as the codec wrote it; the same JSON, perhaps in other words.
     pub message: Message,
     /// When it was accepted, by the store's clock.
     pub accepted_at: Timestamp,

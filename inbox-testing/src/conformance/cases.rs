@@ -22,8 +22,8 @@ macro_rules! __conformance_cases {
                 every_route_of_the_contract_has_a_delivery
                 a_deliver_by_keeps_its_microseconds
                 a_header_may_be_empty_and_hold_any_character
-                a_payload_keeps_every_byte
                 a_payload_of_one_mebibyte_arrives
+                a_payload_says_the_same_when_it_comes_back
                 every_field_reaches_the_worker
                 five_hundred_headers_arrive
                 text_is_never_read_as_a_statement
@@ -121,7 +121,7 @@ macro_rules! __conformance_cases {
                 every_handler_that_is_registered_together_gets_what_waited
                 registering_again_changes_nothing
                 what_waited_for_a_route_is_routed_by_registering
-                a_superseded_key_alone_is_no_route
+                superseding_a_key_touches_no_other_contract
                 a_superseded_key_gets_nothing_new
                 registering_a_superseded_key_does_not_bring_it_back
                 the_order_within_a_registration_does_not_matter

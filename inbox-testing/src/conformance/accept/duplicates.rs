@@ -3,7 +3,7 @@ use inbox_core::schedule::OnConflict;
 use inbox_core::store::{Accepted, DeliveryFilter, StoredMessage};
 
 use crate::conformance::TestDatabase;
-use crate::conformance::kit::{Bench, DONE, SECOND, bytes, envelope, id_of, keyed};
+use crate::conformance::kit::{Bench, DONE, SECOND, bytes, envelope, id_of, keyed, same_json};
 
 pub async fn a_message_accepted_twice_is_stored_once(database: &dyn TestDatabase) {
     let mut bench = Bench::open(database).await;
@@ -48,7 +48,11 @@ pub async fn a_duplicate_is_answered_with_the_first_as_it_was(database: &dyn Tes
     second.message.tenant = String::from("acme");
     second.message.headers = Headers::new();
     let answers = bench.accept(vec![second]).await;
-    assert!(answers == [Accepted::Before(Box::new(stored))], "the first, field for field");
+    let [Accepted::Before(found)] = &answers[..] else { panic!("it was accepted: {answers:?}") };
+    let (mut found, payload) = (found.clone(), stored.message.payload.clone());
+    assert!(same_json(&found.message.payload, &payload), "the first one's payload");
+    found.message.payload = payload;
+    assert!(*found == stored, "the first, field for field");
 }
 
 pub async fn a_duplicate_with_another_payload_changes_nothing(database: &dyn TestDatabase) {

@@ -28,6 +28,12 @@ pub(crate) fn bytes(json: &str) -> Payload {
     Payload::from_bytes(json.as_bytes().to_vec())
 }
 
+/// Whether two payloads say the same; a store may keep JSON in words of its own.
+pub(crate) fn same_json(left: &Payload, right: &Payload) -> bool {
+    let value = |payload: &Payload| payload.decode::<serde_json::Value>().ok();
+    value(left).is_some() && value(left) == value(right)
+}
+
 pub(crate) fn keyed(contract: &str, key: &str) -> Envelope {
     let mut envelope = envelope(contract);
     envelope.message.idempotency_key = Some(key.to_owned());

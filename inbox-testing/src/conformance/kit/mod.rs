@@ -8,7 +8,9 @@ mod together;
 mod verbs;
 
 pub(super) use bench::{Bench, HOLD, SECOND};
-pub(super) use envelopes::{bytes, delayed, envelope, keyed, prioritised, starting, versioned};
+pub(super) use envelopes::{
+    bytes, delayed, envelope, keyed, prioritised, same_json, starting, versioned,
+};
 pub(super) use held::{Held, MAX_ATTEMPTS, wanted};
 pub(super) use look::{id_of, ids, is_new};
 pub(super) use together::{all_at_once, patiently};

@@ -66,7 +66,7 @@ pub async fn the_order_within_a_registration_does_not_matter(database: &dyn Test
     assert_eq!(routed.as_deref(), Some("charge-card"), "nor for what had waited");
 }
 
-pub async fn a_superseded_key_alone_is_no_route(database: &dyn TestDatabase) {
+pub async fn superseding_a_key_touches_no_other_contract(database: &dyn TestDatabase) {
     let bench = Bench::open(database).await;
     bench.register_all(vec![route_of("mail", "send", &["mail-it"])]).await;
     let waiting = bench.accept_one(envelope("pay")).await;
