@@ -35,6 +35,15 @@ impl Timestamp {
     }
 }
 
+/// The same as [`saturating_add`](Timestamp::saturating_add).
+impl std::ops::Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        self.saturating_add(duration)
+    }
+}
+
 fn saturating_micros(duration: Duration) -> i64 {
     i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)
 }

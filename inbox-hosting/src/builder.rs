@@ -6,7 +6,7 @@ use inbox_core::Clock;
 use inbox_core::dispatch::{HandlerService, Layers, Request};
 use inbox_core::extract::Lend;
 use inbox_core::handler::BoxError;
-use inbox_core::policy::RetryPolicy;
+use inbox_core::policy::{Delays, RetryPolicy};
 use inbox_core::registry::{
     Catalog, ContractsWithoutHandler, Problem, Registry, RegistryBuilder, RegistryError,
 };
@@ -19,6 +19,9 @@ use tower_service::Service;
 use crate::handlers::Handlers;
 use crate::inbox::Parts;
 use crate::{Error, Inbox};
+
+/// After a crash, deliveries come back when their leases expire.
+const LONGEST_LEASE: Duration = Duration::from_hours(24);
 
 /// What a program says before its inbox starts.
 #[derive(Debug)]
@@ -68,9 +71,9 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
-    /// Takes exactly these contracts and handlers instead of all that are linked. Call it first.
+    /// Takes exactly these contracts and handlers instead of all that are linked.
     pub fn catalog(mut self, catalog: Catalog) -> Self {
-        self.registry = RegistryBuilder::new(catalog);
+        self.registry = self.registry.catalog(catalog);
         self
     }
 
@@ -111,8 +114,13 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
-    /// How a failed delivery is tried again whose handler does not say.
+    /// How a failed delivery is tried again whose handler does not say. Delays that are listed one
+    /// by one also decide the number of attempts.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
+        if let Delays::Listed(delays) = &policy.delays {
+            let delays = u32::try_from(delays.len()).unwrap_or(u32::MAX);
+            self.chances.max_attempts = NonZeroU32::MIN.saturating_add(delays);
+        }
         self.chances.retry = policy;
         self
     }
@@ -123,6 +131,13 @@ impl<S: Store> InboxBuilder<S> {
             self.problems.push(Problem::new(
                 format!("a lease of {duration:?} expires before a handler can report back"),
                 "write at least 100 milliseconds",
+                [],
+            ));
+        }
+        if duration > LONGEST_LEASE {
+            self.problems.push(Problem::new(
+                format!("a lease of {duration:?} keeps what a crashed worker held for so long"),
+                "write at most a day: leases are renewed while a handler runs",
                 [],
             ));
         }
@@ -142,7 +157,8 @@ impl<S: Store> InboxBuilder<S> {
     /// Lists every mistake there is, or says what the store could not do.
     pub async fn build(self) -> Result<Inbox<S>, Error> {
         let mut problems = self.problems;
-        let registry = match self.registry.build() {
+        // For handlers that schedule within a transaction of their own.
+        let registry = match self.registry.state(self.scheduler.clone()).build() {
             Ok(registry) if problems.is_empty() => registry,
             Ok(_) => return Err(RegistryError::new(problems).into()),
             Err(error) => {
@@ -152,7 +168,7 @@ impl<S: Store> InboxBuilder<S> {
         };
         let handlers = Handlers::new(&registry, &self.layers, &self.chances);
         let (store, now) = (self.scheduler.store(), self.scheduler.clock().now());
-        store.register_routes(handlers.routes(), now).await?;
+        handlers.warn_about(&store.register_routes(handlers.routes(), now).await?);
         Ok(Inbox::new(Parts {
             erased: self.scheduler.erased(),
             scheduler: self.scheduler,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use inbox_core::dispatch::{Layers, Pipeline};
 use inbox_core::registry::Registry;
 use inbox_core::settle::Chances;
-use inbox_core::store::{Route, Wanted};
+use inbox_core::store::{KnownRoute, Route, Wanted};
 
 /// The handlers of one host, each with all that stands around it.
 #[derive(Debug)]
@@ -70,5 +70,28 @@ impl Handlers {
             max_attempts: handler.chances().max_attempts,
         };
         self.by_key.iter().map(wanted).collect()
+    }
+
+    /// Says what the store knows and this program might not expect.
+    pub(crate) fn warn_about(&self, known: &[KnownRoute]) {
+        for KnownRoute { contract, handler_key, superseded_by } in known {
+            match (self.get(handler_key), superseded_by) {
+                (Some(handler), Some(by)) if handler.descriptor().key == handler_key => {
+                    tracing::warn!(
+                        contract,
+                        handler_key,
+                        superseded_by = by,
+                        "this handler is given nothing new: a newer program has renamed it"
+                    );
+                }
+                (None, None) => tracing::info!(
+                    contract,
+                    handler_key,
+                    "another program handles this contract too; if it was this one, under another \
+                     key, write that key in `legacy`, or what is new is delivered to both"
+                ),
+                _ => {}
+            }
+        }
     }
 }

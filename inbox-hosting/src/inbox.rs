@@ -5,7 +5,7 @@ use std::time::Duration;
 use inbox_core::message::MessageId;
 use inbox_core::registry::Registry;
 use inbox_core::schedule::Scheduler;
-use inbox_core::store::{LeaseToken, MessageRecord, Store, StoreError};
+use inbox_core::store::{DeliveryFilter, LeaseToken, MessageRecord, Page, Store, StoreError};
 
 use crate::InboxBuilder;
 use crate::handlers::Handlers;
@@ -65,6 +65,23 @@ impl<S: Store> Inbox<S> {
     /// When the store fails.
     pub async fn status(&self, id: MessageId) -> Result<Option<MessageRecord>, StoreError> {
         self.store().show(id).await
+    }
+
+    /// Deliveries that match `filter`, a page at a time: `DeliveryFilter::in_state(state)` for the
+    /// dead ones, for instance.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn list(&self, filter: DeliveryFilter) -> Result<Page, StoreError> {
+        self.store().list(filter).await
+    }
+
+    /// Gives a dead delivery all its attempts again. Answers whether there was one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn retry(&self, id: MessageId, handler_key: &str) -> Result<bool, StoreError> {
+        self.store().retry(id, handler_key, self.scheduler().clock().now()).await
     }
 
     pub(crate) fn parts(&self) -> &Parts<S> {

@@ -36,6 +36,16 @@ pub enum RunNowError {
         /// The keys there are.
         known: Vec<&'static str>,
     },
+    /// The handler takes another contract.
+    #[error("the handler `{key}` takes contract `{takes}`, not `{given}`")]
+    OtherContract {
+        /// The handler's key.
+        key: String,
+        /// The contract it takes.
+        takes: &'static str,
+        /// The contract it was given.
+        given: &'static str,
+    },
     /// Some of its handlers failed; the others ran.
     #[error("{}", listed(.failures))]
     Failed {
@@ -89,6 +99,13 @@ impl<S: Store> Inbox<S> {
         options: ScheduleOptions,
     ) -> Result<(), RunNowError> {
         match self.parts().handlers.get(key) {
+            Some(handler) if handler.descriptor().contract.name != T::NAME => {
+                Err(RunNowError::OtherContract {
+                    key: key.to_owned(),
+                    takes: handler.descriptor().contract.name,
+                    given: T::NAME,
+                })
+            }
             Some(handler) => self.run_on(vec![handler], &command, options).await,
             None => Err(RunNowError::UnknownKey {
                 key: key.to_owned(),

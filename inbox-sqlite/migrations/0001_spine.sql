@@ -43,6 +43,7 @@ CREATE TABLE inbox_ready (
 CREATE UNIQUE INDEX inbox_ready_delivery ON inbox_ready (message_id, handler_key);
 -- Ends with the version, so that rows this worker cannot read are passed over in the index.
 CREATE INDEX inbox_ready_order ON inbox_ready (handler_key, suspect, priority DESC, seq, version);
+CREATE INDEX inbox_ready_suspect ON inbox_ready (seq) WHERE suspect = 1;
 
 -- Held by a worker. One row for each delivery: with a single writer, batches would save nothing.
 CREATE TABLE inbox_lease (
@@ -66,10 +67,11 @@ CREATE UNIQUE INDEX inbox_lease_delivery ON inbox_lease (message_id, handler_key
 CREATE INDEX inbox_lease_expiry ON inbox_lease (expires_at);
 CREATE INDEX inbox_lease_suspect ON inbox_lease (host) WHERE suspect = 1;
 
--- Not runnable yet: until `due_at`, or, without a handler key, until there is a route.
+-- Not runnable yet: until `due_at`, or, without a handler key, until its contract has a route.
 CREATE TABLE inbox_waiting (
     message_id      BLOB    NOT NULL,
     handler_key     TEXT    NOT NULL DEFAULT '',
+    contract        TEXT    NOT NULL DEFAULT '',
     version         INTEGER NOT NULL,
     priority        INTEGER NOT NULL,
     attempts        INTEGER NOT NULL DEFAULT 0,
@@ -86,7 +88,7 @@ CREATE TABLE inbox_waiting (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX inbox_waiting_due ON inbox_waiting (due_at) WHERE handler_key <> '';
-CREATE INDEX inbox_waiting_route ON inbox_waiting (message_id) WHERE handler_key = '';
+CREATE INDEX inbox_waiting_route ON inbox_waiting (contract, message_id) WHERE handler_key = '';
 
 -- What went wrong.
 CREATE TABLE inbox_attempt (
@@ -137,6 +139,8 @@ CREATE TABLE inbox_route (
     PRIMARY KEY (contract, handler_key),
     CONSTRAINT route_has_a_handler CHECK (handler_key <> '')
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX inbox_route_key ON inbox_route (handler_key);
 
 -- All deliveries in one place, for people.
 CREATE VIEW inbox_delivery AS

@@ -4,3 +4,4 @@ SELECT handler_key, ?2, ?3, ?4
 FROM inbox_route
 WHERE contract = ?1 AND superseded_by IS NULL
 ORDER BY handler_key
+ON CONFLICT DO NOTHING

@@ -3,8 +3,8 @@ DELETE FROM inbox_ready
 WHERE seq IN (
     SELECT seq
     FROM inbox_ready
-    WHERE handler_key = ?1 AND suspect = ?2 AND version IN (SELECT value FROM json_each(?3))
+    WHERE handler_key = ?1 AND suspect = 0 AND version IN (SELECT value FROM json_each(?2))
     ORDER BY priority DESC, seq
-    LIMIT ?4
+    LIMIT ?3
 )
-RETURNING seq, message_id, version, priority, attempts, delayed_retries
+RETURNING seq, message_id, version, priority, attempts, delayed_retries, handler_key

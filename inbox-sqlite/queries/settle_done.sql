@@ -1,3 +1,3 @@
 -- (lease) → done.
-INSERT INTO inbox_done (message_id, handler_key, outcome, attempts, took, done_at)
+INSERT OR REPLACE INTO inbox_done (message_id, handler_key, outcome, attempts, took, done_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6)

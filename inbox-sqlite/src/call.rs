@@ -10,6 +10,7 @@ pub(crate) trait Call: Send {
     /// Whether it only reads, and so needs no place in the queue of writers.
     fn reads_only(&self) -> bool;
     /// Does the work, within the transaction that `connection` is in. Answers whether it succeeded.
+    /// Called again, if that transaction came to nothing through another's fault.
     fn run(&mut self, place: &Place, connection: &Connection) -> bool;
     /// Tells the caller, after the transaction has ended as `ended` says.
     fn answer(self: Box<Self>, ended: Result<(), StoreError>);
@@ -18,7 +19,7 @@ pub(crate) trait Call: Send {
 /// A piece of work and who waits for it.
 pub(crate) struct Work<T, F> {
     pub(crate) reads_only: bool,
-    pub(crate) code: Option<F>,
+    pub(crate) code: F,
     pub(crate) result: Option<Result<T, StoreError>>,
     pub(crate) reply: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -26,16 +27,18 @@ pub(crate) struct Work<T, F> {
 impl<T, F> Call for Work<T, F>
 where
     T: Send,
-    F: FnOnce(&Connection) -> rusqlite::Result<T> + Send,
+    F: FnMut(&Connection) -> rusqlite::Result<T> + Send,
 {
     fn reads_only(&self) -> bool {
         self.reads_only
     }
 
     fn run(&mut self, place: &Place, connection: &Connection) -> bool {
-        // Whoever stopped waiting before it began does not want it.
-        let Some(code) = self.code.take().filter(|_| !self.reply.is_closed()) else { return true };
-        let result = code(connection).map_err(|error| translate(place, &error));
+        if self.reply.is_closed() {
+            // Whoever stopped waiting before it began does not want it.
+            return true;
+        }
+        let result = (self.code)(connection).map_err(|error| translate(place, &error));
         let succeeded = result.is_ok();
         self.result = Some(result);
         succeeded

@@ -38,9 +38,39 @@ pub(crate) fn open(place: &Place, options: &SqliteOptions) -> Result<Connection,
     Ok(connection)
 }
 
+/// Opens the store once more, for reading only. What reads never waits for what writes.
+pub(crate) fn open_reader(
+    place: &Place,
+    options: &SqliteOptions,
+) -> Result<Connection, StoreError> {
+    let failed = |error| translate(place, &error);
+    let Place::File(path) = place else {
+        // Memory has one connection.
+        return Err(StoreError::new(StoreErrorKind::Other, "memory cannot be opened twice"));
+    };
+    let connection = Connection::open(path).map_err(failed)?;
+    let prepared = (|| {
+        connection.busy_timeout(longest(options.busy_timeout))?;
+        connection.set_prepared_statement_cache_capacity(16);
+        connection.pragma_update(None, "query_only", true)
+    })();
+    prepared.map(|()| connection).map_err(failed)
+}
+
+/// SQLite counts milliseconds in 31 bits, and its binding panics beyond.
+fn longest(timeout: Duration) -> Duration {
+    timeout.min(Duration::from_hours(24))
+}
+
 /// SQLite says the same of a missing directory as of everything else it cannot open.
 fn check_directory(place: &Place) -> Result<(), StoreError> {
     let Place::File(path) = place else { return Ok(()) };
+    if path.as_os_str().is_empty() || path.as_os_str() == ":memory:" {
+        // SQLite takes both for a database that is gone when it is closed.
+        let message = "a store without a file's name would forget everything: give a path, or say \
+                       so with `inbox::sqlite::in_memory()`";
+        return Err(StoreError::new(StoreErrorKind::CannotOpen, message));
+    }
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() && !parent.is_dir() => {
             let parent = parent.display();
@@ -53,10 +83,10 @@ fn check_directory(place: &Place) -> Result<(), StoreError> {
 }
 
 fn prepare(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
-    connection.busy_timeout(options.busy_timeout)?;
+    connection.busy_timeout(longest(options.busy_timeout))?;
     // Every statement of the store and some of inspection fit.
     connection.set_prepared_statement_cache_capacity(64);
-    use_write_ahead_log(connection, options.busy_timeout)?;
+    use_write_ahead_log(connection, longest(options.busy_timeout))?;
     // A receipt means that the command survives a power cut.
     connection.pragma_update(None, "synchronous", "FULL")?;
     if let Some(bytes) = options.max_size {

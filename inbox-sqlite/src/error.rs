@@ -5,11 +5,13 @@ use crate::connection::Place;
 
 /// Says what SQLite's `error` means for the store at `place`, and what to do about it.
 pub(crate) fn translate(place: &Place, error: &rusqlite::Error) -> StoreError {
+    let said = said(error);
     let (kind, what) = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             StoreErrorKind::Busy,
-            "is locked by another program for longer than the busy timeout: shorten that program's \
-             transactions, or raise `SqliteOptions::busy_timeout`",
+            "is locked by another connection for longer than the busy timeout: if that is a \
+             transaction of this program, schedule within it, `scheduler.within(&transaction)`; if it \
+             is another program, shorten its transactions or raise `SqliteOptions::busy_timeout`",
         ),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => (
             StoreErrorKind::ReadOnly,
@@ -32,12 +34,24 @@ pub(crate) fn translate(place: &Place, error: &rusqlite::Error) -> StoreError {
         Some(ErrorCode::SystemIoFailure) => {
             (StoreErrorKind::Other, "cannot be read or written: the disk reports an error")
         }
-        _ if error.to_string().contains("no such table: inbox_") => (
+        _ if said.contains("no such table: inbox_") => (
             StoreErrorKind::Schema,
             "has no tables of an inbox: open it with `inbox::sqlite::open` first, and begin the \
              transaction on a connection to that same file",
         ),
+        _ if said.starts_with("table inbox_") && said.ends_with("already exists") => (
+            StoreErrorKind::Schema,
+            "has a table with the name of one of ours: rename it, or give the inbox another file",
+        ),
         _ => (StoreErrorKind::Other, "refused a statement"),
     };
-    StoreError::new(kind, format!("{place} {what}")).caused_by(error.to_string())
+    StoreError::new(kind, format!("{place} {what}")).caused_by(said)
+}
+
+/// What SQLite said, without the statement it said it about.
+fn said(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        other => other.to_string(),
+    }
 }

@@ -11,7 +11,7 @@ use crate::SqliteStore;
 use crate::release::Claimed;
 use crate::row::blob;
 use crate::sql::sql;
-use crate::taken::{self, Taken, take};
+use crate::taken::{self, Taken, take, take_suspect};
 
 impl LeaseStore for SqliteStore {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
@@ -19,7 +19,7 @@ impl LeaseStore for SqliteStore {
         Box::pin(async move {
             let claim = move |connection: &Connection| {
                 let leases = lease(connection, &request, now.or_else(Timestamp::now))?;
-                Ok(Claimed::new(leases, calls))
+                Ok(Claimed::new(leases, calls.clone()))
             };
             self.write(claim).await.map(Claimed::keep)
         })
@@ -48,41 +48,47 @@ impl LeaseStore for SqliteStore {
 }
 
 fn lease(connection: &Connection, request: &LeaseRequest, now: Timestamp) -> Result<Vec<Lease>> {
+    let claim = Claim { connection, request, now };
     let mut leases = Vec::new();
-    let mut holds_suspect: bool = connection
-        .prepare_cached(sql!("lease_holds_suspect"))?
-        .query_row(params![request.host, now.as_micros()], |row| row.get(0))?;
+    let mut suspect = None;
+    if !claim.holds_suspect()? {
+        suspect = take_suspect(connection, &request.wanted)?;
+    }
     for wanted in &request.wanted {
         let mut room = wanted.limit.get();
-        if !holds_suspect {
-            let suspect = take(connection, wanted, true, 1)?;
-            holds_suspect = !suspect.is_empty();
-            room -= u32::from(holds_suspect && room > 0);
-            hold(connection, request, wanted, suspect, true, now, &mut leases)?;
+        if let Some(row) = suspect.take_if(|row| row.handler_key == wanted.handler_key) {
+            leases.push(claim.hold(wanted, &row, true)?);
+            room -= 1;
         }
-        let others = take(connection, wanted, false, room)?;
-        hold(connection, request, wanted, others, false, now, &mut leases)?;
+        for row in take(connection, wanted, room)? {
+            leases.push(claim.hold(wanted, &row, false)?);
+        }
     }
     Ok(leases)
 }
 
-fn hold(
-    connection: &Connection,
-    request: &LeaseRequest,
-    wanted: &Wanted,
-    rows: Vec<Taken>,
-    suspect: bool,
+/// One call of `lease`.
+struct Claim<'a> {
+    connection: &'a Connection,
+    request: &'a LeaseRequest,
     now: Timestamp,
-    leases: &mut Vec<Lease>,
-) -> Result<()> {
-    let expires_at = now.saturating_add(request.duration);
-    for row in rows {
+}
+
+impl Claim<'_> {
+    fn holds_suspect(&self) -> Result<bool> {
+        let mut select = self.connection.prepare_cached(sql!("lease_holds_suspect"))?;
+        select.query_row(params![self.request.host, self.now.as_micros()], |row| row.get(0))
+    }
+
+    /// Puts a row that left `ready` under a lease.
+    fn hold(&self, wanted: &Wanted, row: &Taken, suspect: bool) -> Result<Lease> {
         let token = LeaseToken::new();
         let attempt = row.attempts.saturating_add(1);
-        connection.prepare_cached(sql!("lease_hold"))?.execute(params![
+        let expires_at = self.now.saturating_add(self.request.duration);
+        self.connection.prepare_cached(sql!("lease_hold"))?.execute(params![
             blob(token.as_u128()),
-            request.host,
-            wanted.handler_key,
+            self.request.host,
+            row.handler_key,
             blob(row.message_id.as_u128()),
             row.version,
             row.priority,
@@ -90,23 +96,23 @@ fn hold(
             row.delayed_retries,
             suspect,
             wanted.max_attempts,
-            now.as_micros(),
+            self.now.as_micros(),
             expires_at.as_micros(),
         ])?;
-        let handler_key = wanted.handler_key.clone();
         let mut lease = Lease {
             token,
-            handler_key: handler_key.clone(),
-            leased_at: now,
+            handler_key: row.handler_key.clone(),
+            suspect,
+            leased_at: self.now,
             expires_at,
             deliveries: Vec::new(),
             unreadable: Vec::new(),
         };
-        match taken::message(connection, row.message_id)? {
+        match taken::message(self.connection, row.message_id)? {
             Ok(stored) => lease.deliveries.push(Delivery {
                 message: stored.message,
                 accepted_at: stored.accepted_at,
-                handler_key,
+                handler_key: row.handler_key.clone(),
                 attempt,
                 delayed_retries: row.delayed_retries,
             }),
@@ -114,7 +120,6 @@ fn hold(
                 lease.unreadable.push(Unreadable { message_id: row.message_id, reason });
             }
         }
-        leases.push(lease);
+        Ok(lease)
     }
-    Ok(())
 }

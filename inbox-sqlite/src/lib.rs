@@ -30,14 +30,22 @@ use std::path::Path;
 use inbox_core::store::StoreError;
 
 pub use options::SqliteOptions;
+#[doc(no_inline)]
 pub use rusqlite;
 pub use store::SqliteStore;
 pub use within::WithinTransaction;
 
-/// Opens the store in the file at `path`, creating both where they are missing.
+/// Opens the store in the file at `path`, creating both where they are missing and bringing an older
+/// schema up to date.
+///
+/// The file may be the application's own: the store's tables are named `inbox_…`. It is switched to
+/// SQLite's write-ahead log, and stays so.
 ///
 /// # Errors
 /// When the file cannot be opened or written, or holds a schema that is newer than this program.
+///
+/// # Panics
+/// Outside of a Tokio runtime with its clock enabled.
 pub async fn open(path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
     SqliteOptions::new().open(path).await
 }

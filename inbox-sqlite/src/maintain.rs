@@ -1,7 +1,7 @@
 use inbox_core::settle::{DeadReason, ErrorReport};
-use inbox_core::store::{Maintain, Reclaimed, Route, StoreFuture};
+use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, StoreFuture};
 use inbox_core::{Now, Timestamp};
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::SqliteStore;
 use crate::held::Held;
@@ -9,14 +9,25 @@ use crate::row::timestamp;
 use crate::schedule;
 use crate::sql::sql;
 
+/// Rows that one transaction moves while a handler registers.
+const PAGE: u32 = 1_000;
+
 impl Maintain for SqliteStore {
-    fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, ()> {
-        Box::pin(self.write(move |connection| {
-            let now = now.or_else(Timestamp::now);
-            routes.iter().try_for_each(|route| register(connection, route, now))?;
-            route(connection, u32::MAX, now)?;
-            Ok(())
-        }))
+    fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        Box::pin(async move {
+            let registered = self.write(move |connection| {
+                let now = now.or_else(Timestamp::now);
+                if let Some(taken) = taken(connection, &routes)? {
+                    return Ok(Err(taken));
+                }
+                routes.iter().try_for_each(|route| register(connection, route, now))?;
+                known(connection, &routes).map(Ok)
+            });
+            let known = registered.await??;
+            // In pages: others must get their turn.
+            while self.route(PAGE, now).await? >= PAGE.into() {}
+            Ok(known)
+        })
     }
 
     fn route(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
@@ -38,6 +49,19 @@ impl Maintain for SqliteStore {
     }
 }
 
+/// The first key that takes another contract.
+fn taken(connection: &Connection, routes: &[Route]) -> Result<Option<StoreError>> {
+    for Route { contract, handler_key, .. } in routes {
+        let mut select = connection.prepare_cached(sql!("route_taken"))?;
+        let taken_by: Option<String> =
+            select.query_row([handler_key, contract], |row| row.get(0)).optional()?;
+        if let Some(taken_by) = taken_by {
+            return Ok(Some(StoreError::key_taken(handler_key, contract, &taken_by)));
+        }
+    }
+    Ok(None)
+}
+
 fn register(connection: &Connection, route: &Route, now: Timestamp) -> Result<()> {
     let Route { contract, handler_key, supersedes } = route;
     for old in supersedes {
@@ -46,7 +70,20 @@ fn register(connection: &Connection, route: &Route, now: Timestamp) -> Result<()
     }
     let mut register = connection.prepare_cached(sql!("route_register"))?;
     register.execute(params![contract, handler_key, now.as_micros()])?;
+    let supersedes = serde_json::Value::from(supersedes.clone()).to_string();
+    let mut restore = connection.prepare_cached(sql!("route_restore"))?;
+    restore.execute(params![contract, handler_key, supersedes])?;
     Ok(())
+}
+
+fn known(connection: &Connection, routes: &[Route]) -> Result<Vec<KnownRoute>> {
+    let contracts: Vec<_> = routes.iter().map(|route| route.contract.as_str()).collect();
+    let mut select = connection.prepare_cached(sql!("routes"))?;
+    let known = select.query_map([serde_json::Value::from(contracts).to_string()], |row| {
+        let (contract, handler_key) = (row.get(0)?, row.get(1)?);
+        Ok(KnownRoute { contract, handler_key, superseded_by: row.get(2)? })
+    })?;
+    known.collect()
 }
 
 fn route(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
@@ -90,8 +127,8 @@ fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Result<Reclai
     for (held, max_attempts) in taken.collect::<Result<Vec<_>>>()? {
         let error = ErrorReport::new(
             "lease-expired",
-            "the worker did not report back before its lease expired: it crashed, hung, or was cut \
-             off from the store",
+            "the worker did not report back before its lease expired: it crashed, its handler blocked \
+             the thread, or it was cut off from the store",
         );
         match (held.suspect, held.attempt >= max_attempts) {
             (false, _) => held.return_ready(connection, held.attempt.saturating_sub(1), true)?,

@@ -7,7 +7,7 @@ use crate::call::Unattended;
 use crate::held::Held;
 use crate::row::blob;
 use crate::sql::sql;
-use crate::thread::Task;
+use crate::thread::{Calls, Task};
 
 /// Gives up leases without counting the attempt.
 pub(crate) fn release(connection: &Connection, tokens: &[LeaseToken], now: Now) -> Result<u64> {
@@ -22,6 +22,17 @@ pub(crate) fn release(connection: &Connection, tokens: &[LeaseToken], now: Now) 
         }
     }
     Ok(released)
+}
+
+/// The same, as soon as the thread gets to it, for someone who cannot wait.
+pub(crate) fn abandon(calls: &Calls, tokens: Vec<LeaseToken>, now: Now) {
+    if tokens.is_empty() {
+        return;
+    }
+    let work = move |connection: &Connection| release(connection, &tokens, now);
+    if calls.try_send(Task::Call(Box::new(Unattended(work)))).is_err() {
+        tracing::debug!("leases that nobody waits for will expire");
+    }
 }
 
 /// Leases on their way to a worker. Dropped before they get there, they are released: nobody would
@@ -43,13 +54,11 @@ impl Claimed {
 
 impl Drop for Claimed {
     fn drop(&mut self) {
-        let tokens: Vec<_> = self.leases.iter().map(|lease| lease.token).collect();
-        let Some(calls) = self.calls.upgrade().filter(|_| !tokens.is_empty()) else { return };
+        let tokens = self.leases.iter().map(|lease| lease.token).collect();
+        let (Some(calls), Some(first)) = (self.calls.upgrade(), self.leases.first()) else {
+            return;
+        };
         // By the clock they were claimed at: it may be a test's.
-        let now = Now::At(self.leases[0].leased_at);
-        let work = move |connection: &Connection| release(connection, &tokens, now);
-        if calls.try_send(Task::Call(Box::new(Unattended(work)))).is_err() {
-            tracing::debug!("leases that nobody waited for will expire");
-        }
+        abandon(&calls, tokens, Now::At(first.leased_at));
     }
 }

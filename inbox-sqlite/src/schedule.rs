@@ -71,6 +71,7 @@ fn deliver(
     let priority = priority(envelope.priority);
     if route(connection, contract, version, priority, id, due_at, now)? == 0 {
         connection.prepare_cached(sql!("accept_unrouted"))?.execute(params![
+            contract,
             version,
             priority,
             id,

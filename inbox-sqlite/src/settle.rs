@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::SqliteStore;
 use crate::held::Held;
-use crate::release::release;
+use crate::release::{abandon, release};
 use crate::row::blob;
 use crate::sql::sql;
 
@@ -23,6 +23,10 @@ impl StateStore for SqliteStore {
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
         Box::pin(self.write(move |connection| release(connection, &tokens, now)))
+    }
+
+    fn abandon(&self, tokens: Vec<LeaseToken>, now: Now) {
+        abandon(self.calls(), tokens, now);
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::SqliteOptions;
 use crate::call::Work;
-use crate::connection::Place;
+use crate::connection::{self, Place};
 use crate::thread::{self, Calls, Task};
 
 /// The embedded store. Clones are one store; the last one to go closes it.
@@ -23,6 +23,8 @@ struct Inner {
     /// None in memory, where no disk and no other process can be slow.
     call_timeout: Option<Duration>,
     calls: Calls,
+    /// A thread for what only reads, so that a long list keeps no lease from being renewed.
+    reads: Option<Calls>,
 }
 
 impl SqliteStore {
@@ -31,22 +33,28 @@ impl SqliteStore {
             Place::File(_) => Some(options.call_timeout),
             Place::Memory => None,
         };
-        let (calls, is_open) = thread::start(place.clone(), options).map_err(|error| {
-            let message = format!("{place} cannot be opened: there is no thread for it");
-            StoreError::new(StoreErrorKind::CannotOpen, message).caused_by(error)
-        })?;
-        let opened = async { is_open.await.unwrap_or_else(|_| Err(closed(&place))) };
-        in_time(&place, call_timeout, opened).await?;
-        Ok(Self { inner: Arc::new(Inner { place, call_timeout, calls }) })
+        let for_writing = options.clone();
+        let open = move |place: &Place| connection::open(place, &for_writing);
+        let calls = started("inbox-sqlite", &place, call_timeout, open).await?;
+        let reads = match place {
+            Place::File(_) => {
+                let open = move |place: &Place| connection::open_reader(place, &options);
+                Some(started("inbox-sqlite-read", &place, call_timeout, open).await?)
+            }
+            Place::Memory => None,
+        };
+        Ok(Self { inner: Arc::new(Inner { place, call_timeout, calls, reads }) })
     }
 
     /// Closes the store for all its clones, after the calls that are under way, and waits for it.
     /// Calls made later fail. Without it, the store closes by itself when the last clone is gone.
     pub async fn close(self) {
-        let (closing, is_closed) = oneshot::channel();
-        if self.inner.calls.send(Task::Close(closing)).await.is_ok() {
-            // Answered, or dropped because another clone was faster: closed in either case.
-            let _ = is_closed.await;
+        for calls in self.inner.reads.iter().chain([&self.inner.calls]) {
+            let (closing, is_closed) = oneshot::channel();
+            if calls.send(Task::Close(closing)).await.is_ok() {
+                // Answered, or dropped because another clone was faster: closed in either case.
+                let _ = is_closed.await;
+            }
         }
     }
 
@@ -60,14 +68,14 @@ impl SqliteStore {
 
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.call(true, work).await
     }
 
     pub(crate) async fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         self.call(false, work).await
     }
@@ -75,17 +83,48 @@ impl SqliteStore {
     async fn call<T: Send + 'static>(
         &self,
         reads_only: bool,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let Inner { place, call_timeout, calls, .. } = &*self.inner;
+        let Inner { place, call_timeout, calls, reads } = &*self.inner;
+        let calls = reads.as_ref().filter(|_| reads_only).unwrap_or(calls);
         let (reply, answer) = oneshot::channel();
-        let call = Work { reads_only, code: Some(work), result: None, reply };
+        let call = Work { reads_only, code: work, result: None, reply };
         let answered = async {
             calls.send(Task::Call(Box::new(call))).await.map_err(|_| closed(place))?;
-            answer.await.unwrap_or_else(|_| Err(closed(place)))
+            received(place, answer).await
         };
         in_time(place, *call_timeout, answered).await
     }
+}
+
+async fn started(
+    name: &str,
+    place: &Place,
+    call_timeout: Option<Duration>,
+    open: impl FnOnce(&Place) -> Result<Connection, StoreError> + Send + 'static,
+) -> Result<Calls, StoreError> {
+    let (calls, is_open) = thread::start(name, place.clone(), open).map_err(|error| {
+        let message = format!("{place} cannot be opened: there is no thread for it");
+        StoreError::new(StoreErrorKind::CannotOpen, message).caused_by(error)
+    })?;
+    in_time(place, call_timeout, received(place, is_open)).await?;
+    Ok(calls)
+}
+
+async fn received<T: Send + 'static>(
+    place: &Place,
+    answer: oneshot::Receiver<Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    let answer = match place {
+        Place::File(_) => answer.await.ok(),
+        // A test may have paused the runtime's clock, which then runs on by itself unless some
+        // blocking work is under way. Waiting for our thread is.
+        Place::Memory => {
+            let waiting = tokio::task::spawn_blocking(|| answer.blocking_recv().ok());
+            waiting.await.ok().flatten()
+        }
+    };
+    answer.unwrap_or_else(|| Err(closed(place)))
 }
 
 async fn in_time<T>(

@@ -1,6 +1,7 @@
 use inbox_core::message::MessageId;
 use inbox_core::store::{StoredMessage, Wanted};
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
+use serde_json::{Value, json};
 
 use crate::row::{blob, message_id, stored_message};
 use crate::sql::sql;
@@ -13,6 +14,7 @@ pub(crate) struct Taken {
     pub(crate) priority: i64,
     pub(crate) attempts: u32,
     pub(crate) delayed_retries: u32,
+    pub(crate) handler_key: String,
 }
 
 impl Taken {
@@ -24,26 +26,34 @@ impl Taken {
             priority: row.get(3)?,
             attempts: row.get(4)?,
             delayed_retries: row.get(5)?,
+            handler_key: row.get(6)?,
         })
     }
 }
 
-/// Takes up to `limit` rows from `ready`, in their order.
-pub(crate) fn take(
-    connection: &Connection,
-    wanted: &Wanted,
-    suspect: bool,
-    limit: u32,
-) -> Result<Vec<Taken>> {
-    let versions = serde_json::Value::from(wanted.versions.clone()).to_string();
+/// Takes up to `limit` rows of one key from `ready`, in their order.
+pub(crate) fn take(connection: &Connection, wanted: &Wanted, limit: u32) -> Result<Vec<Taken>> {
+    let versions = Value::from(wanted.versions.clone()).to_string();
     let mut take = connection.prepare_cached(sql!("lease_take"))?;
-    let taken = take
-        .query_map(params![wanted.handler_key, suspect, versions, limit], Taken::read)?
-        .collect::<Result<Vec<_>>>();
-    let mut taken = taken?;
+    let taken = take.query_map(params![wanted.handler_key, versions, limit], Taken::read)?;
+    let mut taken = taken.collect::<Result<Vec<_>>>()?;
     // RETURNING promises no order.
     taken.sort_by_key(|taken| (-taken.priority, taken.seq));
     Ok(taken)
+}
+
+/// Takes the suspect that has been ready for longest, of all that is wanted.
+pub(crate) fn take_suspect(connection: &Connection, wanted: &[Wanted]) -> Result<Option<Taken>> {
+    let pairs = wanted.iter().flat_map(|wanted| {
+        wanted.versions.iter().map(|version| json!([wanted.handler_key, version]))
+    });
+    let pairs = Value::from(pairs.collect::<Vec<_>>()).to_string();
+    let mut take = connection.prepare_cached(sql!("lease_take_suspect"))?;
+    let mut taken = take.query_map([pairs], Taken::read)?;
+    // To its end: a statement that returns rows has done its work only then.
+    let first = taken.next().transpose()?;
+    taken.try_for_each(|taken| taken.map(drop))?;
+    Ok(first)
 }
 
 /// The message, or what is wrong with its row. A damaged row must not keep others from their turn.

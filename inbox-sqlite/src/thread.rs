@@ -2,9 +2,8 @@ use inbox_core::store::StoreError;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::SqliteOptions;
 use crate::call::Call;
-use crate::connection::{self, Place};
+use crate::connection::Place;
 use crate::error::translate;
 
 /// Calls that are committed together: one wait for the disk serves them all.
@@ -23,17 +22,17 @@ pub(crate) enum Task {
     Close(oneshot::Sender<()>),
 }
 
-/// Starts the thread that alone uses the connection. It ends when it is told to, or when the last
-/// sender is dropped.
+/// Starts a thread that alone uses the connection which `open` makes. It ends when it is told to, or
+/// when the last sender is dropped.
 pub(crate) fn start(
+    name: &str,
     place: Place,
-    options: SqliteOptions,
+    open: impl FnOnce(&Place) -> Result<Connection, StoreError> + Send + 'static,
 ) -> std::io::Result<(Calls, oneshot::Receiver<Result<(), StoreError>>)> {
     let (calls, queue) = mpsc::channel(QUEUE);
     let (opened, is_open) = oneshot::channel();
-    let name = "inbox-sqlite".to_owned();
-    std::thread::Builder::new().name(name).spawn(move || {
-        match connection::open(&place, &options) {
+    std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        match open(&place) {
             Ok(connection) => {
                 // Whoever opened it may be gone; then the queue is closed too.
                 let _ = opened.send(Ok(()));
@@ -94,12 +93,21 @@ impl Thread {
 
     /// Runs the calls in one transaction, each so that its failure undoes only itself.
     fn transact(&self, begin: &str, mut calls: Vec<Box<dyn Call>>) {
-        let ended = self.try_transact(begin, &mut calls);
+        let opened = self.connection.execute_batch(begin);
+        let has_begun = opened.is_ok();
+        let ended = opened.and_then(|()| self.run(&mut calls));
         if ended.is_err() && !self.connection.is_autocommit() {
             // A transaction that stays open would swallow all that follows.
             if let Err(error) = self.connection.execute_batch("ROLLBACK") {
                 tracing::error!(store = %self.place, %error, "could not roll back");
             }
+        }
+        if has_begun && ended.is_err() && calls.len() > 1 {
+            // One of them is to blame, or the disk. Alone, each answers for itself.
+            for call in calls {
+                self.transact(begin, vec![call]);
+            }
+            return;
         }
         for call in calls {
             call.answer(
@@ -108,14 +116,12 @@ impl Thread {
         }
     }
 
-    fn try_transact(&self, begin: &str, calls: &mut [Box<dyn Call>]) -> rusqlite::Result<()> {
-        self.connection.execute_batch(begin)?;
+    fn run(&self, calls: &mut [Box<dyn Call>]) -> rusqlite::Result<()> {
         for call in calls {
             self.connection.execute_batch("SAVEPOINT inbox_call")?;
             let succeeded = call.run(&self.place, &self.connection);
             if !succeeded {
-                // Fails if SQLite gave up the whole transaction, such as on a full disk: then all
-                // calls of the group have failed.
+                // Fails if SQLite gave up the whole transaction, such as on a full disk.
                 self.connection.execute_batch("ROLLBACK TO inbox_call")?;
             }
             self.connection.execute_batch("RELEASE inbox_call")?;

@@ -11,7 +11,7 @@ use inbox::sqlite::rusqlite::{Connection, params};
 use inbox::sqlite::{SqliteOptions, SqliteStore, open};
 use inbox::store::{
     DeliveryFilter, DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Now,
-    StoreErrorKind, Wanted,
+    StateStore as _, StoreErrorKind, Wanted,
 };
 use inbox::{Inbox, MessageId, ScheduleOptions, handler, inbox_contract};
 use serde::{Deserialize, Serialize};
@@ -122,6 +122,48 @@ async fn a_full_disk_refuses_what_does_not_fit_and_loses_nothing() {
     assert_eq!(inbox.process_pending().await.unwrap().completed, accepted.len() as u64);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_does_not_fit_harms_none_that_is_committed_with_it() {
+    let place = place();
+    let store = SqliteOptions::new().max_size(400 * 1024).open(&place.path).await.unwrap();
+    let inbox = Inbox::builder(store).build().await.unwrap();
+    // All at once, so that some of them share a transaction with the large one.
+    let schedule = |size: usize| {
+        let scheduler = inbox.scheduler().clone();
+        let command = Note { text: "x".repeat(size) };
+        tokio::spawn(async move { scheduler.schedule(command, ScheduleOptions::new()).await })
+    };
+    let calls: Vec<_> =
+        (0..200).map(|at| schedule(if at % 10 == 5 { 900_000 } else { 10 })).collect();
+    let mut refused = 0;
+    for (at, call) in calls.into_iter().enumerate() {
+        match call.await.unwrap() {
+            Ok(_) => assert!(at % 10 != 5),
+            Err(ScheduleError::Store(error)) => {
+                assert_eq!((at % 10, error.kind()), (5, StoreErrorKind::Full), "{error}");
+                refused += 1;
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!(refused, 20);
+}
+
+#[tokio::test]
+async fn a_delivery_that_someone_doubled_keeps_no_other_waiting() {
+    let place = place();
+    let inbox = inbox(&place).await;
+    let id = schedule(&inbox, "doubled").await;
+    damage(
+        &place,
+        id,
+        "INSERT INTO inbox_waiting (message_id, handler_key, version, priority, due_at, reason)
+         VALUES (?1, 'note', 1, 1, 0, 'delay')",
+    );
+    schedule(&inbox, "other").await;
+    assert_eq!(inbox.process_pending().await.unwrap().completed, 2);
+}
+
 #[tokio::test]
 async fn a_store_locked_by_another_program_is_busy_and_the_command_can_be_scheduled_again() {
     let place = place();
@@ -164,10 +206,10 @@ async fn leases_that_nobody_waits_for_are_released_at_once() {
             });
             assert!(polled.await);
             // Behind the lease in the queue: when this is answered, the claim has been made.
-            store.counts().await.unwrap();
+            store.release(Vec::new(), Now::OfStore).await.unwrap();
         }
         drop(lease);
-        store.counts().await.unwrap();
+        store.release(Vec::new(), Now::OfStore).await.unwrap();
         let delivery = store.show(id).await.unwrap().unwrap().deliveries.remove(0);
         let released = (DeliveryState::Pending, 0);
         assert_eq!((delivery.state, delivery.attempts), released, "after {polls} polls");

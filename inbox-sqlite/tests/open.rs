@@ -28,6 +28,23 @@ async fn a_missing_directory_is_named() {
 }
 
 #[tokio::test]
+async fn a_path_that_names_no_file_is_refused_because_it_would_forget() {
+    for path in ["", ":memory:"] {
+        let error = refused(path).await;
+        assert_eq!(error.kind(), StoreErrorKind::CannotOpen);
+        assert!(error.to_string().contains("`inbox::sqlite::in_memory()`"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_longest_timeouts_are_possible() {
+    let directory = TempDir::new().unwrap();
+    let patient = SqliteOptions::new().busy_timeout(Duration::MAX).call_timeout(Duration::MAX);
+    let store = patient.open(directory.path().join("inbox.db")).await.unwrap();
+    assert!(store.counts().await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn a_directory_is_no_file() {
     let directory = TempDir::new().unwrap();
     let error = refused(directory.path()).await;
@@ -56,7 +73,7 @@ async fn a_store_that_another_program_locks_is_busy_and_works_again_afterwards()
     let error = refused(&path).await;
     assert_eq!(error.kind(), StoreErrorKind::Busy);
     assert!(error.is_transient());
-    assert!(error.to_string().contains("locked by another program"), "{error}");
+    assert!(error.to_string().contains("locked by another connection"), "{error}");
     lock.rollback().unwrap();
     open(&path).await.unwrap();
 }
@@ -114,6 +131,17 @@ async fn the_tables_live_beside_those_of_the_application() {
         connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     assert_eq!(version, 7);
     connection.execute_batch("INSERT INTO message VALUES ('mine')").unwrap();
+}
+
+#[tokio::test]
+async fn a_table_of_the_applications_with_our_name_is_told_in_one_line() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("application.db");
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE inbox_message (x)").unwrap();
+    let error = refused(&path).await;
+    assert!(error.to_string().contains("rename it, or give the inbox another file"), "{error}");
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(cause, "table inbox_message already exists");
 }
 
 /// What a user without the right to write meets. Root may write anything, so this runs as nobody.

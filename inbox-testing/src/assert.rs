@@ -34,7 +34,7 @@ macro_rules! assert_scheduled {
             __found,
             "no command like `{}` is scheduled; of its contract there are {}",
             ::std::stringify!($contract $(::$rest)* $({ $($fields)* })? $(if $condition)?),
-            __scheduled.len(),
+            $crate::__shown(&__scheduled),
         );
     }};
 }
@@ -44,4 +44,14 @@ macro_rules! assert_scheduled {
 macro_rules! __pattern {
     ($($path:ident)::+) => { _ };
     ($($path:ident)::+ { $($fields:tt)* }) => { $($path)::+ { $($fields)* } };
+}
+
+/// Commands as JSON, for whoever wonders what was scheduled instead.
+#[doc(hidden)]
+pub fn __shown<T: inbox_core::contract::Contract>(commands: &[T]) -> String {
+    let shown = commands.iter().filter_map(|command| command.to_payload().ok());
+    let shown: Vec<_> = shown
+        .map(|payload| format!("\n  {}", String::from_utf8_lossy(payload.as_bytes())))
+        .collect();
+    if shown.is_empty() { "none".to_owned() } else { format!("these:{}", shown.concat()) }
 }

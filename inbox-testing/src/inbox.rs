@@ -13,7 +13,8 @@ use crate::{TestClock, TestInboxBuilder};
 /// An inbox for tests: a store in memory, a clock that stands still until it is moved, and nothing
 /// that happens by itself.
 ///
-/// Where something goes wrong that a test does not ask about, it panics and says what.
+/// Where something goes wrong that a test does not ask about, it panics and says what. A handler's
+/// timeout runs by the runtime's clock, which `#[tokio::test(start_paused = true)]` pauses.
 ///
 /// ```standalone_crate
 /// use std::time::Duration;
@@ -116,8 +117,12 @@ impl TestInbox {
         let mut sum = PassReport::default();
         for _ in 0..10_000 {
             match self.inbox.process_pending().await {
-                Ok(report) if report.leased == 0 => return sum,
-                Ok(report) => sum += report,
+                Ok(report) => {
+                    sum += report;
+                    if report.leased == 0 {
+                        return sum;
+                    }
+                }
                 Err(error) => panic!("a pass failed: {error}"),
             }
         }
@@ -132,13 +137,27 @@ impl TestInbox {
     ///
     /// # Panics
     /// When there is no such handler, or it takes another contract.
-    pub async fn run<T: Contract>(&self, key: &str, command: T) -> Result<(), HandlerError> {
-        match self.inbox.run_now_on(key, command, ScheduleOptions::new()).await {
-            Ok(()) => Ok(()),
-            Err(RunNowError::Failed { mut failures }) if failures.len() == 1 => {
-                failures.pop().map_or(Ok(()), |(_, error)| Err(error))
+    #[track_caller]
+    pub fn run<T: Contract>(
+        &self,
+        key: &str,
+        command: T,
+    ) -> impl Future<Output = Result<(), HandlerError>> + Send {
+        // At once, so that the panic is shown where the test calls this.
+        match self.inbox.registry().handler(key).map(|handler| handler.descriptor().contract.name) {
+            Some(contract) if contract == T::NAME => {}
+            Some(contract) => panic!("handler `{key}` takes `{contract}`, not `{}`", T::NAME),
+            None => panic!("no handler answers to `{key}`: there are {:?}", self.inbox.registry()),
+        }
+        let (inbox, key) = (self.inbox.clone(), key.to_owned());
+        async move {
+            match inbox.run_now_on(&key, command, ScheduleOptions::new()).await {
+                Ok(()) => Ok(()),
+                Err(RunNowError::Failed { mut failures }) if failures.len() == 1 => {
+                    failures.pop().map_or(Ok(()), |(_, error)| Err(error))
+                }
+                Err(error) => panic!("{error}"),
             }
-            Err(error) => panic!("{error}"),
         }
     }
 }

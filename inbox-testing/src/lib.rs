@@ -8,6 +8,8 @@ mod inbox;
 pub mod ledger;
 mod look;
 
+#[doc(hidden)]
+pub use assert::__shown;
 pub use builder::TestInboxBuilder;
 pub use clock::TestClock;
 pub use inbox::TestInbox;

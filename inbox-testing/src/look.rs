@@ -1,6 +1,9 @@
+use std::time::Duration;
+
+use inbox_core::Timestamp;
 use inbox_core::contract::Contract;
 use inbox_core::message::MessageId;
-use inbox_core::store::{DeliveryFilter, Inspect as _, MessageRecord, StoreError};
+use inbox_core::store::{DeliveryFilter, DeliveryState, Inspect as _, MessageRecord, StoreError};
 
 use crate::TestInbox;
 
@@ -14,6 +17,29 @@ impl TestInbox {
             Some(record) => record,
             None => panic!("the store knows no message {id}"),
         }
+    }
+
+    /// Moves the clock to the moment at which the next delivery is due, and answers whether one
+    /// waits for a moment at all.
+    ///
+    /// # Panics
+    /// When the store fails.
+    pub async fn advance_to_next(&self) -> bool {
+        let mut filter = DeliveryFilter::in_state(DeliveryState::Waiting);
+        let mut next: Option<Timestamp> = None;
+        loop {
+            let page = self.stored("list", self.inbox().store().list(filter.clone())).await;
+            let due = page.deliveries.iter().filter_map(|delivery| delivery.due_at);
+            next = next.into_iter().chain(due).min();
+            match page.next {
+                Some(cursor) => filter.after = Some(cursor),
+                None => break,
+            }
+        }
+        let Some(next) = next else { return false };
+        let micros = next.as_micros().saturating_sub(self.now().as_micros());
+        self.advance(Duration::from_micros(micros.try_into().unwrap_or(0)));
+        true
     }
 
     /// Every command of a contract that was scheduled, handled or not, oldest first.

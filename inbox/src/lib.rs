@@ -58,8 +58,8 @@ pub mod dispatch {
 /// receipt for it.
 pub mod schedule {
     pub use inbox_core::schedule::{
-        About, Acceptance, Codec, Joins, Limits, OnConflict, Priority, Receipt, ScheduleError,
-        ScheduleOptions, Scheduler, Start, prepare,
+        About, Acceptance, Codec, Limits, OnConflict, Priority, Receipt, ScheduleError,
+        ScheduleOptions, Scheduler, Start, TransactionOf, prepare,
     };
 }
 
@@ -79,13 +79,15 @@ pub mod hosting {
     pub use inbox_hosting::{InboxBuilder, PassReport, RunNowError};
 }
 
-/// The embedded store: SQLite in a file or in memory.
+/// The embedded store: SQLite in a file or in memory. Needs the feature `sqlite`.
 #[cfg(feature = "sqlite")]
 pub mod sqlite {
-    pub use inbox_sqlite::*;
+    #[doc(no_inline)]
+    pub use inbox_sqlite::rusqlite;
+    pub use inbox_sqlite::{SqliteOptions, SqliteStore, WithinTransaction, in_memory, open};
 }
 
-/// The test kit.
+/// The test kit. Needs the feature `testing`.
 #[cfg(feature = "testing")]
 pub mod testing {
     pub use inbox_testing::*;
@@ -106,3 +108,8 @@ pub mod policy {
         Backoff, Batching, Concurrency, Delays, Jitter, Rate, RetryPolicy,
     };
 }
+
+// The code in guides is compiled like any other.
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../../docs/guides/write-your-own-store.md")]
+struct WriteYourOwnStore;

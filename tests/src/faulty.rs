@@ -1,7 +1,7 @@
 //! A store that fails when a test says so, and otherwise is the embedded one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use inbox::MessageId;
@@ -9,9 +9,9 @@ use inbox::Timestamp;
 use inbox::message::Envelope;
 use inbox::sqlite::SqliteStore;
 use inbox::store::{
-    Accepted, DeliveryCount, DeliveryFilter, Inspect, Lease, LeaseLost, LeaseRequest, LeaseStore,
-    LeaseToken, Maintain, MessageRecord, Now, Page, Reclaimed, Route, Settle, StateStore,
-    StoreError, StoreErrorKind, StoreFuture, Writer,
+    Accepted, DeliveryCount, DeliveryFilter, Inspect, KnownRoute, Lease, LeaseLost, LeaseRequest,
+    LeaseStore, LeaseToken, Maintain, MessageRecord, Now, Page, Reclaimed, Route, Settle,
+    StateStore, StoreError, StoreErrorKind, StoreFuture, Writer,
 };
 
 /// Its next settles fail, as often as `failures` says, with an error of this kind.
@@ -23,6 +23,10 @@ pub struct FaultyStore {
     pub failures: Arc<AtomicU32>,
     /// How they fail.
     pub kind: StoreErrorKind,
+    /// Whether renewals get no answer.
+    pub silent: Arc<AtomicBool>,
+    /// How many settles are written and then answered as if nobody knew.
+    pub late: Arc<AtomicU32>,
 }
 
 impl FaultyStore {
@@ -32,7 +36,8 @@ impl FaultyStore {
     /// When the store in memory cannot be opened.
     pub async fn new(failures: u32, kind: StoreErrorKind) -> Result<Self, StoreError> {
         let store = inbox::sqlite::in_memory().await?;
-        Ok(Self { store, failures: Arc::new(AtomicU32::new(failures)), kind })
+        let failures = Arc::new(AtomicU32::new(failures));
+        Ok(Self { store, failures, kind, silent: Arc::default(), late: Arc::default() })
     }
 }
 
@@ -53,6 +58,9 @@ impl LeaseStore for FaultyStore {
         duration: Duration,
         now: Now,
     ) -> StoreFuture<'_, Vec<Result<Timestamp, LeaseLost>>> {
+        if self.silent.load(Ordering::SeqCst) {
+            return Box::pin(std::future::pending());
+        }
         self.store.renew(tokens, duration, now)
     }
 }
@@ -68,7 +76,14 @@ impl StateStore for FaultyStore {
             let error = StoreError::new(self.kind, "the test says no");
             return Box::pin(async { Err(error) });
         }
-        self.store.settle(settles, now)
+        let settled = self.store.settle(settles, now);
+        if self.late.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
+            return Box::pin(async {
+                settled.await?;
+                Err(StoreError::new(StoreErrorKind::TimedOut, "the test keeps the answer"))
+            });
+        }
+        settled
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
@@ -95,7 +110,7 @@ impl Inspect for FaultyStore {
 }
 
 impl Maintain for FaultyStore {
-    fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, ()> {
+    fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
         self.store.register_routes(routes, now)
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use inbox::dispatch::BoxError;
 use inbox::message::Payload;
-use inbox::schedule::{About, Codec, ScheduleError};
+use inbox::schedule::{About, Codec, ScheduleError, prepare};
 use inbox::store::DeliveryState;
 use inbox::testing::{TestInbox, assert_scheduled};
 use inbox::{Acceptance, ScheduleOptions, handler, inbox_contract};
@@ -104,6 +104,18 @@ async fn a_key_that_comes_late_costs_an_attempt_and_not_the_message() {
     assert!(waiting.error.unwrap().ends_with("the key is not there yet"));
     cipher.has_no_key.store(false, Ordering::SeqCst);
     inbox.advance(Duration::from_mins(1));
+    assert_eq!(inbox.drain().await.completed, 1);
+}
+
+#[tokio::test]
+async fn an_envelope_that_was_prepared_without_the_codec_is_encoded_when_it_is_accepted() {
+    let inbox = inbox(Cipher::default()).await;
+    let scheduler = inbox.inbox().scheduler();
+    let plain = prepare(&command(), ScheduleOptions::new(), scheduler.limits());
+    let receipts = scheduler.accept_all(vec![plain]).await.unwrap();
+    let id = receipts[0].as_ref().unwrap().message_id();
+    let stored = inbox.status(id).await.stored.message.payload;
+    assert!(!String::from_utf8_lossy(stored.as_bytes()).contains("1234"));
     assert_eq!(inbox.drain().await.completed, 1);
 }
 

@@ -10,9 +10,9 @@ use inbox::{
     Batch, Context, Extract, HandlerError, Headers, Registry, Request, State, handler, handlers,
     inbox_contract,
 };
-use inbox_tests::deliver::{delivery, request, run, stored};
+use inbox_tests::deliver::{delivery, run, stored};
 use serde::{Deserialize, Serialize};
-use tower::{Service as _, ServiceExt as _};
+use tower::ServiceExt as _;
 
 /// What handlers saw, in order.
 #[derive(Clone, Default)]
@@ -257,13 +257,13 @@ async fn a_handler_of_one_command_refuses_a_batch() {
 }
 
 #[tokio::test]
-async fn a_panic_while_decoding_is_the_futures_and_not_the_calls() {
+async fn a_panic_while_decoding_is_told_without_what_it_said() {
     let (registry, _) = registry();
     let row = stored(delivery(&Panics, "panics"), 1, "null");
-    // Making the future runs nothing of the user's; `oneshot` would hide that.
-    let run = registry.handler("panics").unwrap().service().call(request(row));
-    let joined = tokio::spawn(run).await;
-    assert!(joined.unwrap_err().is_panic());
+    let error = run(&registry, row).await.unwrap_err();
+    let HandlerError::Undecodable { error, .. } = error else { panic!("{error:?}") };
+    assert_eq!(error, DecodeError::Panicked { contract: "panics", version: 1 });
+    assert!(!error.to_string().contains("broken"), "{error}");
 }
 
 #[tokio::test]

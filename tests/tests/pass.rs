@@ -2,11 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use inbox::store::{Clock, DeliveryState, Inspect as _, Maintain as _, Now, StoreErrorKind};
+use inbox::schedule::Priority;
+use inbox::store::{
+    Clock as _, DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, Now,
+    StoreErrorKind, Wanted,
+};
 use inbox::testing::{TestClock, TestInbox};
 use inbox::{
     Context, Inbox, MessageId, ScheduleOptions, State, Timestamp, handler, inbox_contract,
@@ -23,6 +28,9 @@ enum Task {
     WaitsForTheTest,
     NeverEnds,
     PanicsWhenDropped,
+    FailsWithABomb,
+    Schedules,
+    WaitsToBeStopped,
 }
 
 /// What handlers need from a test.
@@ -35,6 +43,7 @@ struct Hands {
     seen: Arc<Mutex<Option<Context>>>,
 }
 
+#[derive(Debug)]
 struct PanicsInDrop;
 
 impl Drop for PanicsInDrop {
@@ -44,9 +53,13 @@ impl Drop for PanicsInDrop {
 }
 
 #[handler(key = "task", timeout = "1h", max_attempts = 2)]
-async fn task(command: Task, context: Context, State(hands): State<Hands>) {
+async fn task(
+    command: Task,
+    context: Context,
+    State(hands): State<Hands>,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     hands.runs.fetch_add(1, Ordering::SeqCst);
-    hands.seen.lock().unwrap().replace(context);
+    hands.seen.lock().unwrap().replace(context.clone());
     hands.begun.notify_one();
     match command {
         Task::Quick => {}
@@ -57,7 +70,45 @@ async fn task(command: Task, context: Context, State(hands): State<Hands>) {
             let _bomb = PanicsInDrop;
             tokio::time::sleep(Duration::from_hours(2)).await;
         }
+        Task::FailsWithABomb => Err(Bomb(PanicsInDrop))?,
+        Task::WaitsToBeStopped => context.cancellation().cancelled().await,
+        Task::Schedules => {
+            context.scheduler().schedule(Task::Quick, ScheduleOptions::new()).await?;
+        }
     }
+    Ok(())
+}
+
+/// An error that panics when it is shown and when it is dropped.
+#[derive(Debug)]
+struct Bomb(PanicsInDrop);
+
+impl std::fmt::Display for Bomb {
+    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        panic!("do not look")
+    }
+}
+
+impl std::error::Error for Bomb {}
+
+#[tokio::test]
+async fn an_error_that_panics_itself_is_settled_like_any_other() {
+    let inbox = TestInbox::builder().state(Hands::default()).build().await.unwrap();
+    let id = inbox.schedule(Task::FailsWithABomb).await.message_id();
+    inbox.schedule(Task::Quick).await;
+    let report = inbox.inbox().process_pending().await.unwrap();
+    assert_eq!((report.retried, report.completed), (1, 1));
+    let error = inbox.status(id).await.deliveries.remove(0).error.unwrap();
+    assert_eq!(error, "the error panicked when asked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_schedules_is_not_timed_out_while_the_clock_is_paused() {
+    let inbox = TestInbox::builder().state(Hands::default()).build().await.unwrap();
+    for _ in 0..20 {
+        inbox.schedule(Task::Schedules).await;
+    }
+    assert_eq!(inbox.drain().await.completed, 40);
 }
 
 async fn delivery(inbox: &TestInbox, id: MessageId) -> (DeliveryState, u32) {
@@ -134,10 +185,55 @@ async fn a_pass_that_is_dropped_costs_its_deliveries_nothing() {
     // The handler's token tells whoever still holds it that the run is over.
     let context = hands.seen.lock().unwrap().take().unwrap();
     assert!(context.cancellation().is_cancelled());
-    assert_eq!(delivery(&inbox, waits).await, (DeliveryState::Processing, 1));
-    inbox.advance(Duration::from_mins(1));
-    inbox.inbox().store().reclaim(10, Now::At(inbox.now())).await.unwrap();
     for id in [id, waits] {
+        assert_eq!(delivery(&inbox, id).await, (DeliveryState::Pending, 0));
+    }
+}
+
+/// As if a worker had vanished: leases everything and says no more.
+async fn vanish(inbox: &TestInbox) {
+    let limit = NonZeroU32::new(100).unwrap();
+    let wanted = Wanted {
+        handler_key: "task".to_owned(),
+        versions: vec![1],
+        limit,
+        max_attempts: NonZeroU32::MIN,
+    };
+    let duration = Duration::from_mins(1);
+    let request = LeaseRequest { host: "vanished".to_owned(), duration, wanted: vec![wanted] };
+    let now = Now::At(inbox.now());
+    assert!(!inbox.inbox().store().lease(request, now).await.unwrap().is_empty());
+    inbox.advance(duration);
+}
+
+#[tokio::test]
+async fn a_suspect_runs_before_what_was_leased_with_it() {
+    let hands = Hands::default();
+    let inbox = TestInbox::builder().state(hands.clone()).build().await.unwrap();
+    let suspect = inbox.schedule(Task::Quick).await.message_id();
+    vanish(&inbox).await;
+    // More urgent, and it ends the pass: by then the suspect is settled, and accused of nothing.
+    let urgent = ScheduleOptions::new().priority(Priority::Urgent);
+    inbox.schedule_with(Task::NeverEnds, urgent).await;
+    let (begun, runs) = (Arc::clone(&hands.begun), Arc::clone(&hands.runs));
+    tokio::select! {
+        _ = inbox.inbox().process_pending() => panic!("it ended"),
+        () = async { while runs.load(Ordering::SeqCst) < 2 { begun.notified().await } } => {}
+    }
+    assert_eq!(delivery(&inbox, suspect).await, (DeliveryState::Completed, 1));
+}
+
+#[tokio::test]
+async fn a_pass_that_is_dropped_costs_a_suspect_nothing_either() {
+    let hands = Hands::default();
+    let inbox = TestInbox::builder().state(hands.clone()).build().await.unwrap();
+    let id = inbox.schedule(Task::NeverEnds).await.message_id();
+    vanish(&inbox).await;
+    for _ in 0..5 {
+        tokio::select! {
+            _ = inbox.inbox().process_pending() => panic!("it ended"),
+            () = hands.begun.notified() => {}
+        }
         assert_eq!(delivery(&inbox, id).await, (DeliveryState::Pending, 0));
     }
 }
@@ -154,6 +250,47 @@ async fn a_settle_that_fails_for_a_moment_is_repeated_and_the_handler_is_not() {
     inbox.scheduler().schedule(Task::Quick, ScheduleOptions::new()).await.unwrap();
     let report = inbox.process_pending().await.unwrap();
     assert_eq!((report.completed, hands.runs.load(Ordering::SeqCst)), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_settle_that_was_written_and_answered_too_late_counts() {
+    let (inbox, hands) = faulty(0, StoreErrorKind::TimedOut).await;
+    inbox.store().late.store(1, Ordering::SeqCst);
+    inbox.scheduler().schedule(Task::Quick, ScheduleOptions::new()).await.unwrap();
+    let report = inbox.process_pending().await.unwrap();
+    assert_eq!((report.completed, report.skipped), (1, 0));
+    assert_eq!(hands.runs.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_handler_is_stopped_when_its_lease_cannot_be_renewed_in_time() {
+    // The store does not answer at all: only this process's own clock can tell.
+    let hands = Hands::default();
+    let store = FaultyStore::new(0, StoreErrorKind::Busy).await.unwrap();
+    store.silent.store(true, Ordering::SeqCst);
+    let inbox = Inbox::builder(store).state(hands.clone());
+    let inbox = inbox.lease_duration(Duration::from_millis(100)).build().await.unwrap();
+    let options = ScheduleOptions::new();
+    inbox.scheduler().schedule(Task::WaitsToBeStopped, options).await.unwrap();
+    let report = inbox.process_pending().await.unwrap();
+    assert_eq!((report.completed, report.skipped), (0, 1));
+}
+
+#[tokio::test]
+async fn what_expires_while_it_waits_for_its_turn_is_not_handled() {
+    let clock = Arc::new(TestClock::new(Timestamp::now()));
+    let hands = Hands { clock: Some(Arc::clone(&clock)), ..Hands::default() };
+    let given = Arc::clone(&clock);
+    let builder = TestInbox::builder().state(hands.clone());
+    let builder =
+        builder.with(move |inbox| inbox.clock(given).lease_duration(Duration::from_hours(1)));
+    let inbox = builder.build().await.unwrap();
+    // Leased together; the first one takes two minutes.
+    inbox.schedule(Task::OutlivesItsLease).await;
+    let options = ScheduleOptions::new().deliver_by(clock.moment() + Duration::from_mins(1));
+    inbox.schedule_with(Task::Quick, options).await;
+    let report = inbox.inbox().process_pending().await.unwrap();
+    assert_eq!((report.leased, report.completed, report.expired), (2, 1, 1));
 }
 
 #[tokio::test]

@@ -85,6 +85,8 @@ async fn one_handler_is_run_alone_by_any_of_its_keys() {
 
 #[tokio::test]
 async fn a_handler_of_another_contract_refuses() {
-    let error = inbox().await.run("begin", Event { fails: false }).await.unwrap_err();
-    assert!(matches!(error, HandlerError::Undecodable { .. }), "{error}");
+    let (inbox, options) = (inbox().await, ScheduleOptions::new());
+    let refused = inbox.inbox().run_now_on("begin", Event { fails: false }, options).await;
+    let expected = "the handler `begin` takes contract `begin`, not `event`";
+    assert_eq!(refused.unwrap_err().to_string(), expected);
 }

@@ -165,6 +165,8 @@ fn debug_shows_no_key_and_no_content() {
     let envelope = prepare(&note("secret"), options, &Limits::default()).unwrap();
     let shown = format!("{envelope:?}");
     assert!(shown.contains("note") && !shown.contains("secret"), "{shown}");
+    let options = ScheduleOptions::new().idempotency_key("secret").header("token", "secret");
+    assert!(!format!("{options:?}").contains("secret"));
 }
 
 #[handler(key = "follow")]

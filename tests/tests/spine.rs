@@ -159,6 +159,17 @@ async fn a_key_accepted_before_answers_with_the_first_message_and_whether_it_say
 }
 
 #[tokio::test]
+async fn a_command_scheduled_again_by_a_newer_program_is_the_same_command() {
+    let (inbox, _) = inbox().await;
+    let options = ScheduleOptions::new().idempotency_key("one").on_conflict(OnConflict::Refuse);
+    inbox.schedule_with(PayV1 { id: 7 }, options.clone()).await;
+    let again = inbox.schedule_with(pay("upgraded 7", 0), options.clone()).await;
+    assert_eq!(again.acceptance(), Acceptance::AlreadyAccepted { payload_matches: true });
+    let other = inbox.inbox().scheduler().schedule(pay("upgraded 8", 0), options).await;
+    assert!(matches!(other, Err(ScheduleError::Conflict { .. })), "{other:?}");
+}
+
+#[tokio::test]
 async fn many_are_answered_in_the_order_given_each_for_itself() {
     let (inbox, _) = inbox().await;
     let long = "x".repeat(201);

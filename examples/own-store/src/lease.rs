@@ -13,7 +13,9 @@ impl LeaseStore for MemoryStore {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
         self.verb(move |table| {
             let now = now.or_else(Timestamp::now);
-            request.wanted.iter().flat_map(|wanted| table.claim(&request, wanted, now)).collect()
+            let suspect = table.oldest_suspect(&request);
+            let claim = |wanted| table.claim(&request, wanted, suspect.as_ref(), now);
+            request.wanted.iter().flat_map(claim).collect()
         })
     }
 
@@ -36,27 +38,39 @@ impl LeaseStore for MemoryStore {
 }
 
 impl Table {
-    fn claim(&mut self, request: &LeaseRequest, wanted: &Wanted, now: Timestamp) -> Vec<Lease> {
+    fn claim(
+        &mut self,
+        request: &LeaseRequest,
+        wanted: &Wanted,
+        suspect: Option<&Name>,
+        now: Timestamp,
+    ) -> Vec<Lease> {
+        let ready = self.ready_for(wanted).into_iter();
         let mut leases = Vec::new();
-        let mut batch = Vec::new();
-        let mut left = wanted.limit.get();
-        for name in self.ready_for(wanted) {
-            if left == 0 {
-                break;
-            }
-            if !self.deliveries[&name].suspect {
-                batch.push(name);
-            } else if !self.holds_suspect(&request.host) {
-                leases.push(self.hold(&[name], request, wanted, now));
-            } else {
-                continue;
-            }
+        let mut left = wanted.limit.get() as usize;
+        if let Some(name) = ready.clone().find(|name| Some(name) == suspect) {
+            leases.push(self.hold(&[name], request, wanted, now));
             left -= 1;
         }
+        let batch = ready.filter(|name| !self.deliveries[name].suspect).take(left);
+        let batch: Vec<_> = batch.collect();
         if !batch.is_empty() {
             leases.push(self.hold(&batch, request, wanted, now));
         }
         leases
+    }
+
+    /// The suspect that has been ready for longest, if the host holds none.
+    fn oldest_suspect(&self, request: &LeaseRequest) -> Option<Name> {
+        if self.holds_suspect(&request.host) {
+            return None;
+        }
+        let wanted = request.wanted.iter().flat_map(|wanted| self.ready_for(wanted));
+        let suspects = wanted.filter(|name| self.deliveries[name].suspect);
+        suspects.min_by_key(|name| match self.deliveries[name].place {
+            Place::Ready { seq } => seq,
+            _ => u64::MAX,
+        })
     }
 
     /// What may be leased, the most urgent and then the oldest first.
@@ -101,7 +115,9 @@ impl Table {
         self.leases.insert(token, held);
         let deliveries = names.iter().filter_map(|name| self.attempt(name, token)).collect();
         // Memory does not rot: no row is unreadable here.
-        Lease { token, handler_key, leased_at: now, expires_at, deliveries, unreadable: Vec::new() }
+        let (leased_at, unreadable) = (now, Vec::new());
+        let suspect = names.iter().any(|name| self.deliveries[name].suspect);
+        Lease { token, handler_key, suspect, leased_at, expires_at, deliveries, unreadable }
     }
 
     fn attempt(&mut self, name: &Name, token: LeaseToken) -> Option<Delivery> {

@@ -7,6 +7,7 @@ mod inspect;
 mod lease;
 mod maintain;
 mod reclaim;
+mod routes;
 mod state;
 mod table;
 mod writer;

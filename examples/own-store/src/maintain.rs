@@ -1,20 +1,24 @@
 use inbox::Timestamp;
 use inbox::store::Now;
-use inbox::store::{Maintain, Reclaimed, Route, StoreFuture};
+use inbox::store::{KnownRoute, Maintain, Reclaimed, Route, StoreFuture};
 
 use crate::MemoryStore;
 use crate::table::{Name, Place, Row, Table};
 
 impl Maintain for MemoryStore {
-    fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, ()> {
-        self.verb(move |table| {
-            for route in routes {
-                table.superseded.extend(route.supersedes);
-                table.routes.entry(route.contract).or_default().insert(route.handler_key);
+    fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        let registered = self.verb(move |table| {
+            if let Some(taken) = routes.iter().find_map(|route| table.taken(route)) {
+                return Err(taken);
+            }
+            for route in &routes {
+                table.register(route);
             }
             // Only now, so that the order of the routes does not matter.
             table.route(usize::MAX, now.or_else(Timestamp::now));
-        })
+            Ok(table.known(&routes))
+        });
+        Box::pin(async move { registered.await? })
     }
 
     fn route(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {

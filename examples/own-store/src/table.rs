@@ -15,10 +15,9 @@ pub(crate) struct Table {
     pub(crate) deliveries: BTreeMap<Name, Row>,
     pub(crate) leases: BTreeMap<LeaseToken, Held>,
     pub(crate) attempts: BTreeMap<MessageId, Vec<AttemptRecord>>,
-    /// The handler keys of each contract.
-    pub(crate) routes: BTreeMap<String, BTreeSet<String>>,
-    /// Keys that get nothing new. Kept forever: an old program may register at any time.
-    pub(crate) superseded: BTreeSet<String>,
+    /// Contracts with their handler keys, and which key took the place of each. One that was
+    /// superseded is kept: an old program may register at any time.
+    pub(crate) routes: BTreeMap<(String, String), Option<String>>,
     last_seq: u64,
 }
 
@@ -89,12 +88,6 @@ impl Table {
             Some(_) => Place::Waiting { due_at, reason: "delay", error: None },
             None => self.ready(),
         }
-    }
-
-    /// The handler keys that get what is accepted now.
-    pub(crate) fn routes_of(&self, contract: &str) -> Vec<String> {
-        let keys = self.routes.get(contract).into_iter().flatten();
-        keys.filter(|key| !self.superseded.contains(*key)).cloned().collect()
     }
 
     pub(crate) fn contract_of(&self, name: &Name) -> String {

@@ -1,5 +1,5 @@
 use super::Contract;
-use crate::dispatch::Delivery;
+use crate::dispatch::{Delivery, caught};
 use crate::handler::HandlerError;
 use crate::message::Payload;
 
@@ -27,6 +27,14 @@ pub enum DecodeError {
         size: usize,
         /// What is read.
         limit: usize,
+    },
+    /// The type panicked while it was read. What it said is not repeated: it may quote the payload.
+    #[error("the type panicked while version {version} of contract `{contract}` was read into it")]
+    Panicked {
+        /// The contract's name.
+        contract: &'static str,
+        /// The version found in the row.
+        version: u32,
     },
     /// The stored version is none that the linked type reads.
     #[error(
@@ -86,7 +94,9 @@ pub(super) fn exactly<T: Contract>(version: u32, payload: &Payload) -> Result<T,
 pub(crate) fn message<T: Contract>(delivery: &Delivery) -> Result<T, HandlerError> {
     let message = &delivery.message;
     let decoded = match message.contract == T::NAME {
-        true => T::decode(message.version, &message.payload),
+        true => caught(|| T::decode(message.version, &message.payload)).unwrap_or_else(|_| {
+            Err(DecodeError::Panicked { contract: T::NAME, version: message.version })
+        }),
         false => {
             Err(DecodeError::OtherContract { expected: T::NAME, found: message.contract.clone() })
         }

@@ -15,7 +15,10 @@ pub use decode::decoded;
 pub use delivery::Delivery;
 pub use held::{HeldLease, HeldLeases};
 pub use layers::Layers;
+pub use panic::dispose;
 pub use pipeline::Pipeline;
 pub use request::Request;
 pub use service::HandlerService;
 pub use tokio_util::sync::CancellationToken;
+
+pub(crate) use panic::caught;

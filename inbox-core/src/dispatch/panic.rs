@@ -54,10 +54,7 @@ impl<F: Future<Output = Result<(), HandlerError>>> Future for Caught<F> {
 impl<F> Caught<F> {
     /// Drops the handler's future, whose values may panic even then. What the handler said stands.
     fn end(&mut self) {
-        let future = self.0.take();
-        if let Err(error) = caught(|| drop(future)) {
-            tracing::warn!(%error, "a handler panicked while it was dropped");
-        }
+        dispose(self.0.take());
     }
 }
 
@@ -68,7 +65,7 @@ impl<F> Drop for Caught<F> {
     }
 }
 
-pub(super) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, HandlerError> {
+pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, HandlerError> {
     // What a panic leaves half-done belongs to the request, which ends with it.
     catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
         let error = panicked(&*payload);
@@ -82,4 +79,11 @@ fn panicked(payload: &(dyn Any + Send)) -> HandlerError {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     HandlerError::Panicked { message: text.unwrap_or("it said nothing").to_owned() }
+}
+
+/// Drops what a user made. A panic of its `Drop` is logged and goes no further.
+pub fn dispose<T>(value: T) {
+    if let Err(error) = caught(|| drop(value)) {
+        tracing::warn!(%error, "a handler's value panicked while it was dropped");
+    }
 }

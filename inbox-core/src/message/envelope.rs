@@ -12,6 +12,8 @@ pub struct Envelope {
     pub start: Start,
     /// Which of a handler's waiting deliveries goes first.
     pub priority: Priority,
+    /// Whether the scheduler's codec has written the payload.
+    pub is_encoded: bool,
     /// What happens when the idempotency key was accepted before, with another payload.
     pub on_conflict: OnConflict,
 }

@@ -6,6 +6,7 @@ mod headers;
 mod id;
 mod payload;
 mod redact;
+mod same;
 
 pub use content::Message;
 pub use envelope::Envelope;

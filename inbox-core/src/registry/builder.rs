@@ -33,6 +33,12 @@ impl RegistryBuilder {
         }
     }
 
+    /// Takes exactly these contracts and handlers instead of all that are linked.
+    pub fn catalog(mut self, catalog: Catalog) -> Self {
+        self.catalog = catalog;
+        self
+    }
+
     /// Provides a value for handlers that take `State<T>`.
     pub fn state<T: Send + Sync + 'static>(mut self, state: T) -> Self {
         self.provided.add_state(state);

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use super::{Receipt, ScheduleError, ScheduleOptions, Scheduler};
 use crate::contract::Contract;
 use crate::message::Envelope;
-use crate::store::{StoreError, StoreErrorKind, Writer};
+use crate::store::{Accepted, StoreError, StoreErrorKind, Writer};
 
 impl<S: Writer + ?Sized> Scheduler<S> {
-    /// Stores a command. Once there is a receipt, it will be handled.
+    /// Stores a command. Once there is a receipt that it was accepted, it will be handled.
     ///
     /// If the future is dropped, the command may have been stored or not: schedule it again with
     /// the same idempotency key.
@@ -21,7 +21,7 @@ impl<S: Writer + ?Sized> Scheduler<S> {
         let envelopes: Arc<[Envelope]> = [self.prepare(&command, options)?].into();
         let accepted = self.store().accept(Arc::clone(&envelopes), self.clock().now()).await?;
         match accepted.first() {
-            Some(accepted) => self.receipt(&envelopes[0], accepted),
+            Some(accepted) => self.receipt_of::<T>(&envelopes[0], accepted),
             None => Err(ScheduleError::Store(miscounted(1, 0))),
         }
     }
@@ -30,29 +30,39 @@ impl<S: Writer + ?Sized> Scheduler<S> {
     /// it was not stored. The others are stored all the same.
     ///
     /// # Errors
-    /// When the store fails; then none is stored.
+    /// When the store fails. Then none is stored, unless it gave no answer in time: the kind
+    /// `TimedOut` says that nobody knows, and only what has an idempotency key can be sent again.
     pub async fn schedule_all<T: Contract>(
         &self,
         commands: impl IntoIterator<Item = (T, ScheduleOptions)> + Send,
     ) -> Result<Vec<Result<Receipt, ScheduleError>>, StoreError> {
         let prepared =
             commands.into_iter().map(|(command, options)| self.prepare(&command, options));
-        self.accept_all(prepared.collect()).await
+        self.accept_as(prepared.collect(), Self::receipt_of::<T>).await
     }
 
     /// Stores envelopes of any contracts at once, as [`schedule_all`](Self::schedule_all) does.
     ///
     /// # Errors
-    /// When the store fails; then none is stored.
+    /// When the store fails. Then none is stored, unless it gave no answer in time: the kind
+    /// `TimedOut` says that nobody knows, and only what has an idempotency key can be sent again.
     pub async fn accept_all(
         &self,
         prepared: Vec<Result<Envelope, ScheduleError>>,
+    ) -> Result<Vec<Result<Receipt, ScheduleError>>, StoreError> {
+        self.accept_as(prepared, Self::receipt).await
+    }
+
+    async fn accept_as(
+        &self,
+        prepared: Vec<Result<Envelope, ScheduleError>>,
+        receipt: fn(&Self, &Envelope, &Accepted) -> Result<Receipt, ScheduleError>,
     ) -> Result<Vec<Result<Receipt, ScheduleError>>, StoreError> {
         let mut envelopes = Vec::with_capacity(prepared.len());
         let slots: Vec<_> = prepared
             .into_iter()
             .map(|prepared| {
-                envelopes.push(prepared?);
+                envelopes.push(self.encoded(prepared?)?);
                 Ok(envelopes.len() - 1)
             })
             .collect();
@@ -64,7 +74,7 @@ impl<S: Writer + ?Sized> Scheduler<S> {
         if accepted.len() != envelopes.len() {
             return Err(miscounted(envelopes.len(), accepted.len()));
         }
-        let receipt = |at: usize| self.receipt(&envelopes[at], &accepted[at]);
+        let receipt = |at: usize| receipt(self, &envelopes[at], &accepted[at]);
         Ok(slots.into_iter().map(|slot| slot.and_then(receipt)).collect())
     }
 }

@@ -3,11 +3,15 @@ use crate::message::{Headers, Message, Payload};
 
 /// What no store would take, of one message.
 pub(super) struct Check<'a> {
-    pub(super) contract: &'static str,
+    pub(super) contract: &'a str,
     pub(super) limits: &'a Limits,
 }
 
 impl Check<'_> {
+    fn contract(&self) -> String {
+        self.contract.to_owned()
+    }
+
     pub(super) fn names(&self, message: &Message) -> Result<(), ScheduleError> {
         // An empty tenant is no tenant.
         let tenant = Some(&message.tenant).filter(|tenant| !tenant.is_empty());
@@ -26,7 +30,7 @@ impl Check<'_> {
     }
 
     fn name(&self, what: &'static str, name: &str) -> Result<(), ScheduleError> {
-        let (contract, limit, length) = (self.contract, self.limits.name, name.chars().count());
+        let (contract, limit, length) = (self.contract(), self.limits.name, name.chars().count());
         if name.is_empty() {
             return Err(ScheduleError::Empty { what, contract });
         }
@@ -38,13 +42,13 @@ impl Check<'_> {
 
     fn text(&self, what: &'static str, text: &str) -> Result<(), ScheduleError> {
         if text.contains('\0') {
-            return Err(ScheduleError::Nul { what, contract: self.contract });
+            return Err(ScheduleError::Nul { what, contract: self.contract() });
         }
         Ok(())
     }
 
     pub(super) fn payload(&self, payload: &Payload) -> Result<(), ScheduleError> {
-        let (what, contract, limit) = ("payload", self.contract, self.limits.payload);
+        let (what, contract, limit) = ("payload", self.contract(), self.limits.payload);
         let size = payload.as_bytes().len();
         if size > limit {
             return Err(ScheduleError::TooLarge { what, contract, size, limit });
@@ -56,7 +60,7 @@ impl Check<'_> {
     }
 
     pub(super) fn headers(&self, headers: Vec<(String, String)>) -> Result<Headers, ScheduleError> {
-        let (what, contract, limit) = ("headers", self.contract, self.limits.headers);
+        let (what, contract, limit) = ("headers", self.contract(), self.limits.headers);
         let size = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
         if size > limit {
             return Err(ScheduleError::TooLarge { what, contract, size, limit });
@@ -71,7 +75,7 @@ impl Check<'_> {
     pub(super) fn start(&self, start: Start) -> Result<Start, ScheduleError> {
         match start {
             Start::After(delay) if delay > self.limits.delay => Err(ScheduleError::DelayTooLong {
-                contract: self.contract,
+                contract: self.contract(),
                 delay,
                 limit: self.limits.delay,
             }),

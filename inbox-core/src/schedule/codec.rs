@@ -65,24 +65,27 @@ impl<'a> From<&'a Message> for About<'a> {
     }
 }
 
-/// Whether two messages say the same, whatever the codec and the order of JSON's members made of
-/// them.
-pub(super) fn same_payload(codec: Option<&dyn Codec>, left: &Message, right: &Message) -> bool {
-    if left.version != right.version {
-        return false;
-    }
-    if left.payload == right.payload {
+/// Whether a message says the same as the first one with its key, whatever the codec, the order of
+/// JSON's members and a change of version made of them.
+pub(super) fn same_payload(
+    codec: Option<&dyn Codec>,
+    message: &Message,
+    first: &Message,
+    upgrade: fn(u32, &Payload) -> Option<Payload>,
+) -> bool {
+    if message.version == first.version && message.payload == first.payload {
         return true;
     }
     let plain = |message: &Message| match codec {
         Some(codec) => codec.decode(&message.into(), message.payload.clone()).ok(),
         None => Some(message.payload.clone()),
     };
-    let json = |payload: &Payload| payload.decode::<serde_json::Value>().ok();
-    match (plain(left), plain(right)) {
-        (Some(left), Some(right)) => {
-            left == right || json(&left).is_some_and(|left| Some(left) == json(&right))
-        }
+    let first_plain = match message.version == first.version {
+        true => plain(first),
+        false => plain(first).and_then(|payload| upgrade(first.version, &payload)),
+    };
+    match (plain(message), first_plain) {
+        (Some(message), Some(first)) => message.says_the_same_as(&first),
         _ => false,
     }
 }

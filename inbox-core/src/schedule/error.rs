@@ -5,7 +5,8 @@ use crate::handler::BoxError;
 use crate::message::MessageId;
 use crate::store::StoreError;
 
-/// A command was not accepted; nothing of it was stored.
+/// A command was not accepted. Nothing of it was stored, unless the store gave no answer in time:
+/// then [`StoreErrorKind::TimedOut`](crate::store::StoreErrorKind::TimedOut) says that nobody knows.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
@@ -18,7 +19,7 @@ pub enum ScheduleError {
         /// Which one.
         what: &'static str,
         /// The contract's name.
-        contract: &'static str,
+        contract: String,
     },
     /// A key, an id or a name is too long to be stored.
     #[error(
@@ -29,7 +30,7 @@ pub enum ScheduleError {
         /// Which one.
         what: &'static str,
         /// The contract's name.
-        contract: &'static str,
+        contract: String,
         /// Its length.
         length: usize,
         /// What is possible.
@@ -44,7 +45,7 @@ pub enum ScheduleError {
         /// Which of them.
         what: &'static str,
         /// The contract's name.
-        contract: &'static str,
+        contract: String,
         /// Its size.
         size: usize,
         /// What is possible.
@@ -59,7 +60,7 @@ pub enum ScheduleError {
         /// Where.
         what: &'static str,
         /// The contract's name.
-        contract: &'static str,
+        contract: String,
     },
     /// The delay is longer than any that makes sense.
     #[error(
@@ -68,16 +69,17 @@ pub enum ScheduleError {
     )]
     DelayTooLong {
         /// The contract's name.
-        contract: &'static str,
+        contract: String,
         /// The delay.
         delay: Duration,
         /// What is possible.
         limit: Duration,
     },
     /// The idempotency key was accepted before, with another payload, and the options refuse that.
+    /// A payload of a newer version than this program's is another one.
     #[error(
         "a message of contract `{contract}` with this idempotency key was accepted before as \
-         {first}, with another payload: give what is another command another key, or keep the \
+         {first}, with another payload or one that cannot be read here: give what is another command another key, or keep the \
          first with `OnConflict::KeepFirst`"
     )]
     Conflict {
@@ -90,7 +92,7 @@ pub enum ScheduleError {
     #[error("the codec cannot encode a message of contract `{contract}`")]
     Codec {
         /// The contract's name.
-        contract: &'static str,
+        contract: String,
         /// What the codec said.
         #[source]
         error: BoxError,

@@ -25,4 +25,4 @@ pub use prepare::prepare;
 pub use receipt::{Acceptance, Receipt};
 pub use scheduler::Scheduler;
 pub use start::{Priority, Start};
-pub use within::Joins;
+pub use within::TransactionOf;

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::time::Duration;
 
 use super::{Priority, Start};
@@ -16,7 +17,7 @@ use crate::Timestamp;
 ///     .priority(Priority::High)
 ///     .header("trace", "abc");
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 #[must_use = "options do nothing until a command is scheduled with them"]
 pub struct ScheduleOptions {
     pub(super) idempotency_key: Option<String>,
@@ -114,5 +115,17 @@ impl ScheduleOptions {
     pub fn on_conflict(mut self, on_conflict: OnConflict) -> Self {
         self.on_conflict = on_conflict;
         self
+    }
+}
+
+// Keys, ids and headers are made of a payload's content: none of them is shown.
+impl fmt::Debug for ScheduleOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScheduleOptions")
+            .field("start", &self.start)
+            .field("deliver_by", &self.deliver_by)
+            .field("priority", &self.priority)
+            .field("on_conflict", &self.on_conflict)
+            .finish_non_exhaustive()
     }
 }

@@ -5,7 +5,7 @@ use crate::message::{Envelope, Message, MessageId};
 
 /// Makes the envelope that a store is to accept, or says why none would.
 ///
-/// Pure but for the new id: it touches no store and no clock.
+/// Pure but for the new id: it touches no store, no clock and no codec.
 ///
 /// # Errors
 /// When a store would refuse it; see [`ScheduleError`].
@@ -35,25 +35,28 @@ pub fn prepare<T: Contract>(
     };
     check.names(&message)?;
     let (priority, on_conflict) = (options.priority, options.on_conflict);
-    Ok(Envelope { message, start: check.start(options.start)?, priority, on_conflict })
+    let start = check.start(options.start)?;
+    Ok(Envelope { message, start, priority, is_encoded: false, on_conflict })
 }
 
-/// The envelope with its payload as `codec` writes it.
+/// The envelope with its payload as `codec` writes it, if it has not been written so.
 pub(super) fn encoded(
     mut envelope: Envelope,
-    contract: &'static str,
-    codec: &dyn Codec,
+    codec: Option<&dyn Codec>,
     limits: &Limits,
 ) -> Result<Envelope, ScheduleError> {
+    let codec = codec.filter(|_| !envelope.is_encoded);
+    envelope.is_encoded = true;
+    let Some(codec) = codec else { return Ok(envelope) };
     let message = &mut envelope.message;
-    let payload = codec
-        .encode(&(&*message).into(), message.payload.clone())
-        .map_err(|error| ScheduleError::Codec { contract, error })?;
+    let refused = |error| ScheduleError::Codec { contract: message.contract.clone(), error };
+    let payload = codec.encode(&(&*message).into(), message.payload.clone()).map_err(refused)?;
     if payload.decode::<serde::de::IgnoredAny>().is_err() {
         let error = "what it answered is no JSON: put bytes into a string".into();
+        let contract = message.contract.clone();
         return Err(ScheduleError::Codec { contract, error });
     }
-    Check { contract, limits }.payload(&payload)?;
+    Check { contract: &message.contract, limits }.payload(&payload)?;
     message.payload = payload;
     Ok(envelope)
 }

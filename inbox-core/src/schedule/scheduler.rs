@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use super::codec::same_payload;
 use super::{
-    Acceptance, Codec, Joins, Limits, OnConflict, Origin, Receipt, ScheduleError, ScheduleOptions,
-    prepare,
+    Acceptance, Codec, Limits, OnConflict, Origin, Receipt, ScheduleError, ScheduleOptions,
+    TransactionOf, prepare,
 };
 use crate::contract::Contract;
-use crate::message::{Envelope, Message};
+use crate::message::{Envelope, Message, Payload};
 use crate::store::{Accepted, Writer};
 use crate::{Clock, StoreClock};
 
@@ -91,11 +91,8 @@ impl<S: ?Sized> Scheduler<S> {
 
     /// Schedules within the caller's own transaction: what is scheduled is stored if and when the
     /// transaction commits.
-    pub fn within<'t, Tx>(&self, transaction: &'t Tx) -> S::Joined<'t>
-    where
-        S: Joins<Tx>,
-    {
-        S::join(self.clone(), transaction)
+    pub fn within<'t, Tx: TransactionOf<S>>(&self, transaction: &'t Tx) -> Tx::Within<'t> {
+        transaction.within(self.clone())
     }
 
     /// Makes a command ready for a store, without storing it.
@@ -111,11 +108,15 @@ impl<S: ?Sized> Scheduler<S> {
             Some(origin) => origin.complete(options),
             None => options,
         };
-        let envelope = prepare(command, options, &self.terms.limits)?;
-        match self.codec() {
-            Some(codec) => super::prepare::encoded(envelope, T::NAME, codec, &self.terms.limits),
-            None => Ok(envelope),
-        }
+        self.encoded(prepare(command, options, &self.terms.limits)?)
+    }
+
+    /// The envelope with its payload as the codec writes it, if it has not been written so.
+    ///
+    /// # Errors
+    /// When the codec refuses, or what it writes is too large.
+    pub fn encoded(&self, envelope: Envelope) -> Result<Envelope, ScheduleError> {
+        super::prepare::encoded(envelope, self.codec(), &self.terms.limits)
     }
 
     /// The receipt for `envelope`, of which a store says that it was `accepted`.
@@ -127,6 +128,29 @@ impl<S: ?Sized> Scheduler<S> {
         envelope: &Envelope,
         accepted: &Accepted,
     ) -> Result<Receipt, ScheduleError> {
+        self.judge(envelope, accepted, |_, _| None)
+    }
+
+    /// The same for a command of type `T`, which also knows what older versions of it said.
+    ///
+    /// # Errors
+    /// When its key had been accepted with another payload, and its options refuse that.
+    pub fn receipt_of<T: Contract>(
+        &self,
+        envelope: &Envelope,
+        accepted: &Accepted,
+    ) -> Result<Receipt, ScheduleError> {
+        self.judge(envelope, accepted, |version, payload| {
+            T::decode(version, payload).ok()?.to_payload().ok()
+        })
+    }
+
+    fn judge(
+        &self,
+        envelope: &Envelope,
+        accepted: &Accepted,
+        upgrade: fn(u32, &Payload) -> Option<Payload>,
+    ) -> Result<Receipt, ScheduleError> {
         let first = match accepted {
             Accepted::New { accepted_at } => {
                 let acceptance = Acceptance::Accepted;
@@ -134,7 +158,8 @@ impl<S: ?Sized> Scheduler<S> {
             }
             Accepted::Before(first) => first,
         };
-        let payload_matches = same_payload(self.codec(), &envelope.message, &first.message);
+        let codec = self.codec();
+        let payload_matches = same_payload(codec, &envelope.message, &first.message, upgrade);
         if envelope.on_conflict == OnConflict::Refuse && !payload_matches {
             return Err(ScheduleError::Conflict {
                 contract: envelope.message.contract.clone(),

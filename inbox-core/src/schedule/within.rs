@@ -1,18 +1,19 @@
 use super::Scheduler;
 
-/// A store that can accept within a transaction of type `Tx` which the caller began.
+/// A transaction that the caller began and in which the store `S` can accept.
 #[diagnostic::on_unimplemented(
-    message = "the store `{Self}` cannot schedule within a `{Tx}`",
+    message = "a store `{S}` cannot schedule within a `{Self}`",
     label = "not a transaction of this store",
     note = "begin a transaction on the store's own database: `rusqlite::Transaction` for SQLite",
-    note = "a scheduler whose store is not known by type, such as a handler's, joins none"
+    note = "`context.scheduler()` does not know its store by type; take \
+            `State<Scheduler<SqliteStore>>` instead, which every inbox on SQLite provides"
 )]
-pub trait Joins<Tx> {
+pub trait TransactionOf<S: ?Sized> {
     /// What schedules within the transaction.
-    type Joined<'t>
+    type Within<'t>
     where
-        Tx: 't;
+        Self: 't;
 
-    /// Begins to schedule within `transaction`.
-    fn join(scheduler: Scheduler<Self>, transaction: &Tx) -> Self::Joined<'_>;
+    /// Begins to schedule within the transaction.
+    fn within(&self, scheduler: Scheduler<S>) -> Self::Within<'_>;
 }

@@ -1,10 +1,14 @@
 use std::error::Error;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
+use crate::dispatch::caught;
 use crate::handler::HandlerError;
 
 /// Longer texts are cut: an error must not outgrow the message it belongs to.
 const LONGEST: usize = 8 * 1024;
+
+/// Causes of causes that are told: a chain may be a ring.
+const MOST_CAUSES: usize = 32;
 
 /// An error as it is stored beside a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +40,9 @@ impl From<&HandlerError> for ErrorReport {
             HandlerError::TimedOut { .. } => "timeout",
             HandlerError::Codec { .. } => "codec",
         };
-        Self::new(error_type, chain(error))
+        // An error is a user's code: what it says of itself may panic, or never end.
+        let text = caught(|| chain(error));
+        Self::new(error_type, text.unwrap_or_else(|_| "the error panicked when asked".to_owned()))
     }
 }
 
@@ -46,21 +52,39 @@ fn chain(error: &HandlerError) -> String {
         HandlerError::Failed(failure) => failure,
         other => other,
     };
-    let mut text = first.to_string();
+    let mut text = shown(first);
     let mut next = first.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
+    for _ in 0..MOST_CAUSES {
+        let Some(error) = next else { break };
+        next = error.source();
+        let cause = shown(error);
         // Many errors repeat their cause in their own text.
-        if !text.ends_with(&cause_text) {
+        if !text.ends_with(&cause) {
             text.push_str(": ");
-            text.push_str(&cause_text);
+            text.push_str(&cause);
         }
         if text.len() > LONGEST {
             break;
         }
-        next = cause.source();
     }
     text
+}
+
+/// What an error says, up to a length. One that cannot be written ends there.
+fn shown(error: &dyn Error) -> String {
+    let mut text = Bounded(String::new());
+    let _ = write!(text, "{error}");
+    text.0
+}
+
+/// Text that stops growing.
+struct Bounded(String);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push_str(text);
+        if self.0.len() > LONGEST { Err(fmt::Error) } else { Ok(()) }
+    }
 }
 
 fn cut(mut text: String) -> String {
@@ -92,6 +116,42 @@ mod tests {
         let report = ErrorReport::from(&HandlerError::Failed(Failure::new(error)));
         assert!(report.error_type.ends_with("Declined"), "{}", report.error_type);
         assert_eq!(report.text, "declined: the line is dead");
+    }
+
+    #[derive(Debug)]
+    enum Hostile {
+        Panics,
+        CannotBeWritten,
+        IsItsOwnCause,
+        NeverEnds,
+    }
+
+    impl fmt::Display for Hostile {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            match self {
+                Self::Panics => panic!("no"),
+                Self::CannotBeWritten => Err(fmt::Error),
+                Self::IsItsOwnCause => f.write_str("again"),
+                Self::NeverEnds => loop {
+                    f.write_str("and on ")?;
+                },
+            }
+        }
+    }
+
+    impl Error for Hostile {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            matches!(self, Self::IsItsOwnCause).then_some(self)
+        }
+    }
+
+    #[test]
+    fn an_error_that_misbehaves_is_reported_all_the_same() {
+        let report = |error| ErrorReport::from(&HandlerError::Failed(Failure::new(error))).text;
+        assert_eq!(report(Hostile::Panics), "the error panicked when asked");
+        assert_eq!(report(Hostile::CannotBeWritten), "");
+        assert_eq!(report(Hostile::IsItsOwnCause), "again");
+        assert!(report(Hostile::NeverEnds).len() < LONGEST + 10);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub enum StoreErrorKind {
     Schema,
     /// What is stored is damaged, or no store of ours.
     Corrupt,
+    /// A handler key takes another contract in this store.
+    KeyTaken,
     /// The store was closed.
     Closed,
     /// Anything else.
@@ -48,6 +50,16 @@ impl StoreError {
     pub fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// A handler key was to be registered for `contract` that takes the contract `taken_by`.
+    #[must_use]
+    pub fn key_taken(handler_key: &str, contract: &str, taken_by: &str) -> Self {
+        let message = format!(
+            "handler key `{handler_key}` takes contract `{taken_by}` in this store, and a key is \
+             for one contract: give the handler of `{contract}` another key; nothing was registered"
+        );
+        Self::new(StoreErrorKind::KeyTaken, message)
     }
 
     /// What kept the store from its work.

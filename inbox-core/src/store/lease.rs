@@ -15,8 +15,9 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// then the oldest first, and counts an attempt for each. A delivery whose key or version
     /// nobody asks for is left alone.
     ///
-    /// A *suspect*, whose worker vanished while holding it, is claimed alone: one host holds at
-    /// most one, so that a crash accuses nobody else.
+    /// A *suspect*, whose worker vanished while holding it, has a lease of its own, and one host
+    /// holds at most one: the suspect that has been ready for longest, of all keys wanted. The
+    /// worker runs it before anything else, so that a crash accuses nobody else.
     ///
     /// If the future is dropped, what it claimed is released.
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>>;
@@ -63,6 +64,8 @@ pub struct Lease {
     pub token: LeaseToken,
     /// The key the deliveries are stored under.
     pub handler_key: String,
+    /// Whether it holds a suspect, and nothing else.
+    pub suspect: bool,
     /// When it was claimed, by the store's clock.
     pub leased_at: Timestamp,
     /// Until when it holds, by the store's clock.

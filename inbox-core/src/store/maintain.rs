@@ -6,11 +6,17 @@ use crate::Now;
 pub trait Maintain: Send + Sync + 'static {
     /// Makes known which handler keys take which contracts: from now on a message of the contract
     /// has a delivery for each. A key in `supersedes` is given nothing new of that contract any more, not even if a
-    /// program that still uses it registers again. Messages that waited for a route are routed.
+    /// program that still uses it registers again; only a key that supersedes its successor in turn
+    /// takes its place back. Messages that waited for a route are routed.
     ///
     /// A handler that is new to a contract receives what is accepted from now on, and what has
     /// waited for a first handler.
-    fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, ()>;
+    ///
+    /// A key is for one contract: one that takes another contract already is refused with
+    /// [`KeyTaken`](super::StoreErrorKind::KeyTaken), and nothing is registered.
+    ///
+    /// Answers every route of the contracts concerned, whoever registered it, sorted.
+    fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>>;
 
     /// *waiting without a route → ready or waiting*, for messages whose contract has a route by
     /// now: where stores cannot see an acceptance that is still under way, registration misses it.
@@ -37,6 +43,17 @@ pub struct Route {
     pub handler_key: String,
     /// The keys it had before, which nothing new is stored under.
     pub supersedes: Vec<String>,
+}
+
+/// A handler key that the store knows for a contract.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KnownRoute {
+    /// The contract's name.
+    pub contract: String,
+    /// The handler's key.
+    pub handler_key: String,
+    /// The key that takes what is new in its place.
+    pub superseded_by: Option<String>,
 }
 
 /// What became of expired leases.

@@ -30,7 +30,7 @@ pub use delivery_state::{DeliveryState, ParseDeliveryStateError};
 pub use error::{StoreError, StoreErrorKind};
 pub use inspect::{Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};
 pub use lease::{Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Unreadable, Wanted};
-pub use maintain::{Maintain, Reclaimed, Route};
+pub use maintain::{KnownRoute, Maintain, Reclaimed, Route};
 pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};
 pub use state::{Settle, StateStore};
 pub use writer::{Accepted, StoredMessage, Writer};

@@ -16,6 +16,12 @@ pub trait StateStore: Send + Sync + 'static {
     /// *lease → ready*. Gives up leases without counting the attempt, such as at shutdown. Answers
     /// how many deliveries were returned; a lease that is not held any more returns none.
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64>;
+
+    /// The same for a worker that cannot wait, because its future is being dropped. A store that
+    /// cannot do it does nothing: the leases expire.
+    fn abandon(&self, tokens: Vec<LeaseToken>, now: Now) {
+        let _ = (tokens, now);
+    }
 }
 
 /// One delivery to settle.

@@ -1,3 +1,4 @@
+use inbox_core::Timestamp;
 use inbox_core::contract::DecodeError;
 use inbox_core::dispatch::{HeldLeases, Pipeline, Request};
 use inbox_core::handler::HandlerError;
@@ -18,7 +19,8 @@ impl<S: Store> Inbox<S> {
         keeper: &mut Keeper<'_, S>,
     ) -> (Outcome, Vec<Work>) {
         for at in 0..open.len() {
-            if let Some(outcome) = self.unfit(&mut open[at]) {
+            let now = keeper.now(&open[at]);
+            if let Some(outcome) = self.unfit(&mut open[at], now) {
                 return (outcome, vec![open.remove(at)]);
             }
         }
@@ -35,13 +37,13 @@ impl<S: Store> Inbox<S> {
     }
 
     /// Why a delivery must not reach its handler; if there is no reason, its payload is made plain.
-    fn unfit(&self, work: &mut Work) -> Option<Outcome> {
+    fn unfit(&self, work: &mut Work, now: Timestamp) -> Option<Outcome> {
         let delivery = match &mut work.content {
             Ok(delivery) => delivery,
             Err(reason) => return Some(Outcome::Unreadable(reason.clone())),
         };
         let message = &mut delivery.message;
-        if message.deliver_by.is_some_and(|deliver_by| deliver_by < work.leased_at) {
+        if message.deliver_by.is_some_and(|deliver_by| deliver_by < now) {
             return Some(Outcome::Expired);
         }
         if work.is_plain {

@@ -1,5 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
 
+use inbox_core::Timestamp;
 use inbox_core::dispatch::{CancellationToken, HeldLease};
 use inbox_core::store::{Lease, LeaseToken, Store};
 use tokio::time::Instant;
@@ -8,10 +10,11 @@ use super::work::{Share, Work, shares};
 use crate::Inbox;
 
 /// Holds the leases of a pass, and keeps them from expiring.
-pub(super) struct Keeper<'a, S> {
+pub(super) struct Keeper<'a, S: Store> {
     pub(super) inbox: &'a Inbox<S>,
     queue: VecDeque<Share>,
     pub(super) leases: BTreeMap<LeaseToken, Live>,
+    claimed: Instant,
     // By this process's clock: leases were taken or renewed no earlier.
     pub(super) renewed: Instant,
     lost: u64,
@@ -45,7 +48,7 @@ impl<'a, S: Store> Keeper<'a, S> {
             });
             lease.open += 1;
         }
-        Self { inbox, queue, leases: live, renewed: asked, lost: 0 }
+        Self { inbox, queue, leases: live, claimed: asked, renewed: asked, lost: 0 }
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -64,13 +67,32 @@ impl<'a, S: Store> Keeper<'a, S> {
                 self.renew().await;
             }
             let (pipeline, works) = self.queue.pop_front()?;
-            let (works, lost): (Vec<Work>, Vec<Work>) =
-                works.into_iter().partition(|work| self.leases.contains_key(&work.lease.token()));
-            self.lost += lost.len() as u64;
+            let works = self.still_held(works);
             if !works.is_empty() {
                 return Some((pipeline, works));
             }
         }
+    }
+
+    /// The works without those whose lease was lost.
+    pub(super) fn still_held(&mut self, works: Vec<Work>) -> Vec<Work> {
+        let before = works.len();
+        let held = |work: &Work| self.leases.contains_key(&work.lease.token());
+        let works: Vec<_> = works.into_iter().filter(held).collect();
+        self.lost += (before - works.len()) as u64;
+        works
+    }
+
+    /// The store's present, as far as can be told without asking it.
+    pub(super) fn now(&self, work: &Work) -> Timestamp {
+        let elapsed = self.claimed.elapsed();
+        self.inbox.scheduler().clock().now().or_else(|| work.leased_at.saturating_add(elapsed))
+    }
+
+    /// How long the leases have not been renewed, if that is longer than they hold: the handler
+    /// did not let this task run.
+    pub(super) fn overdue(&self) -> Option<Duration> {
+        Some(self.renewed.elapsed()).filter(|elapsed| *elapsed >= self.duration())
     }
 
     /// What stops a handler that runs under these leases: losing one of them is enough.
@@ -107,6 +129,7 @@ impl<'a, S: Store> Keeper<'a, S> {
     /// Gives back what no handler has begun. The rest is left to expire: given back at once, a
     /// handler whose outcome cannot be written would run again and again.
     pub(super) async fn release(mut self) {
+        // Nothing is left for `drop` to give back.
         let leases = std::mem::take(&mut self.leases).into_iter();
         let unbegun = leases.filter(|(_, lease)| lease.cancellation.is_none());
         let tokens: Vec<_> = unbegun.map(|(token, _)| token).collect();
@@ -120,9 +143,12 @@ impl<'a, S: Store> Keeper<'a, S> {
     }
 }
 
-impl<S> Drop for Keeper<'_, S> {
+// The pass was dropped, or has ended and left nothing here.
+impl<S: Store> Drop for Keeper<'_, S> {
     fn drop(&mut self) {
         // Whoever waits on the token outside of the handler's future learns that it is over.
         self.leases.values().for_each(Live::stop);
+        let tokens = std::mem::take(&mut self.leases).into_keys().collect();
+        self.inbox.store().abandon(tokens, self.inbox.scheduler().clock().now());
     }
 }

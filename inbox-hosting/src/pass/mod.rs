@@ -23,6 +23,9 @@ const LIMIT: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
 /// Rows that one statement of upkeep moves.
 const UPKEEP: u32 = 1_000;
 
+/// Such statements of a kind in one pass: what is ready must not wait for all that is due.
+const ROUNDS: usize = 10;
+
 impl<S: Store> Inbox<S> {
     /// Makes one pass: brings back what expired or has become due, leases what is ready, runs the
     /// handlers one after the other, and settles each delivery as soon as its handler is done.
@@ -30,8 +33,22 @@ impl<S: Store> Inbox<S> {
     /// A pass takes up to 64 deliveries of each handler key; where the report says that something
     /// was leased, there may be more. Leases are renewed while handlers run.
     ///
-    /// If the future is dropped, the deliveries it holds come back when their leases expire; that
-    /// costs none of them an attempt.
+    /// If the future is dropped, the deliveries it holds are given back; that costs none of them an
+    /// attempt. Several tasks and programs may make passes at the same time.
+    ///
+    /// Leases are renewed by the same task that runs the handler. A handler that blocks its thread
+    /// for longer than a lease holds loses it and runs again: move such work to
+    /// `tokio::task::spawn_blocking`.
+    ///
+    /// ```no_run
+    /// # async fn work<S: inbox::store::Store>(inbox: inbox::Inbox<S>) -> Result<(), inbox::Error> {
+    /// loop {
+    ///     if inbox.process_pending().await?.leased == 0 {
+    ///         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    ///     }
+    /// }
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// When the store fails. What was settled until then stays settled.
@@ -50,15 +67,23 @@ impl<S: Store> Inbox<S> {
 
     async fn upkeep(&self, report: &mut PassReport) -> Result<(), StoreError> {
         let (store, clock) = (self.store(), self.scheduler().clock());
-        loop {
+        for _ in 0..ROUNDS {
             let reclaimed = store.reclaim(UPKEEP, clock.now()).await?;
             report.dead += reclaimed.dead;
             if reclaimed.returned + reclaimed.dead < UPKEEP.into() {
                 break;
             }
         }
-        while store.route(UPKEEP, clock.now()).await? >= UPKEEP.into() {}
-        while store.promote(UPKEEP, clock.now()).await? >= UPKEEP.into() {}
+        for _ in 0..ROUNDS {
+            if store.route(UPKEEP, clock.now()).await? < UPKEEP.into() {
+                break;
+            }
+        }
+        for _ in 0..ROUNDS {
+            if store.promote(UPKEEP, clock.now()).await? < UPKEEP.into() {
+                break;
+            }
+        }
         Ok(())
     }
 
@@ -82,6 +107,7 @@ impl<S: Store> Inbox<S> {
             while !open.is_empty() {
                 let outcomes = self.dispatch(&pipeline, &mut open, keeper).await;
                 self.settle(&pipeline, outcomes, keeper, report).await?;
+                open = keeper.still_held(open);
             }
         }
         report.skipped += keeper.lost();

@@ -1,13 +1,15 @@
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
-use inbox_core::store::{LeaseToken, Store};
-use tokio::time::Instant;
+use inbox_core::store::{LeaseToken, Store, StoreError, StoreErrorKind};
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, timeout_at};
 
 use super::keep::Keeper;
 
 impl<S: Store> Keeper<'_, S> {
-    fn duration(&self) -> Duration {
+    pub(super) fn duration(&self) -> Duration {
         self.inbox.parts().lease_duration
     }
 
@@ -33,8 +35,11 @@ impl<S: Store> Keeper<'_, S> {
             return true;
         }
         let (asked, now) = (Instant::now(), self.inbox.scheduler().clock().now());
-        match self.inbox.store().renew(tokens.clone(), self.duration(), now).await {
-            Ok(renewed) => {
+        let store = Arc::clone(self.inbox.store());
+        let renewal = store.renew(tokens.clone(), self.duration(), now);
+        // Whatever the store does: after that moment the leases are not ours to rely on.
+        match timeout_at(self.renewed + self.duration(), renewal).await.unwrap_or_else(late) {
+            Ok(renewed) if renewed.len() == tokens.len() => {
                 self.renewed = asked;
                 for (token, renewed) in tokens.iter().zip(renewed) {
                     match renewed {
@@ -48,6 +53,10 @@ impl<S: Store> Keeper<'_, S> {
                     }
                 }
                 true
+            }
+            Ok(_) => {
+                tracing::error!("the store did not answer for every lease it was to renew");
+                false
             }
             Err(error) => {
                 tracing::warn!(%error, "could not renew leases");
@@ -67,4 +76,9 @@ impl<S: Store> Keeper<'_, S> {
             lease.stop();
         }
     }
+}
+
+fn late<T>(_: Elapsed) -> Result<T, StoreError> {
+    let message = "the store did not renew the leases before they expired";
+    Err(StoreError::new(StoreErrorKind::TimedOut, message))
 }

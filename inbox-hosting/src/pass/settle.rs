@@ -1,8 +1,10 @@
 use std::time::Duration;
 
-use inbox_core::dispatch::Pipeline;
-use inbox_core::settle::{Outcome, decide};
-use inbox_core::store::{LeaseLost, Settle, Store, StoreError};
+use inbox_core::dispatch::{Pipeline, dispose};
+use inbox_core::settle::{DoneOutcome, Outcome, Settlement, decide};
+use inbox_core::store::{
+    DeliveryRecord, DeliveryState, LeaseLost, Settle, Store, StoreError, StoreErrorKind,
+};
 
 use super::PassReport;
 use super::keep::Keeper;
@@ -29,8 +31,18 @@ impl<S: Store> Inbox<S> {
                 Settle { token: work.lease.token(), message_id: work.message_id, settlement }
             })
             .collect();
-        let written = self.write(&settles, keeper).await?;
+        // A user's error may do anything, even now.
+        dispose(outcome);
+        let written = self.write(&settles, &works, keeper).await?;
         for ((settle, written), work) in settles.iter().zip(written).zip(works) {
+            if let (Err(_), Some(overdue)) = (written, keeper.overdue()) {
+                let handler_key = &work.handler_key;
+                tracing::warn!(
+                    handler_key,
+                    "the handler held its thread for {overdue:?}, so its lease could not be renewed: \
+                     move blocking work to `tokio::task::spawn_blocking`"
+                );
+            }
             keeper.done(work.lease.token());
             report.add(&settle.settlement, written.is_ok());
             log(settle, written, &work);
@@ -42,12 +54,19 @@ impl<S: Store> Inbox<S> {
     async fn write(
         &self,
         settles: &[Settle],
+        works: &[Work],
         keeper: &mut Keeper<'_, S>,
     ) -> Result<Vec<Result<(), LeaseLost>>, StoreError> {
         let mut tried = 0;
+        let mut unsure = false;
         loop {
             let now = self.scheduler().clock().now();
             let error = match self.store().settle(settles.to_vec(), now).await {
+                Ok(written) if written.len() != settles.len() => {
+                    let message = "the store did not answer for every delivery it was to settle";
+                    return Err(StoreError::new(StoreErrorKind::Other, message));
+                }
+                Ok(written) if unsure => return self.looked_up(settles, works, written).await,
                 Ok(written) => return Ok(written),
                 Err(error) => error,
             };
@@ -55,14 +74,46 @@ impl<S: Store> Inbox<S> {
             if !error.is_transient() || tried >= TRIES {
                 return Err(error);
             }
+            unsure |= error.kind() == StoreErrorKind::TimedOut;
             tracing::warn!(%error, tried, "could not settle, trying again");
             keeper.alongside(tokio::time::sleep(Duration::from_millis(50) * tried)).await;
         }
     }
+
+    /// What a try wrote that got no answer looks like a lost lease to the next try.
+    async fn looked_up(
+        &self,
+        settles: &[Settle],
+        works: &[Work],
+        mut written: Vec<Result<(), LeaseLost>>,
+    ) -> Result<Vec<Result<(), LeaseLost>>, StoreError> {
+        for ((settle, work), written) in settles.iter().zip(works).zip(&mut written) {
+            if written.is_ok() {
+                continue;
+            }
+            let record = self.store().show(settle.message_id).await?;
+            let mut deliveries = record.into_iter().flat_map(|record| record.deliveries);
+            if deliveries.any(|delivery| is_settled_as(&delivery, work, &settle.settlement)) {
+                *written = Ok(());
+            }
+        }
+        Ok(written)
+    }
+}
+
+/// Whether a delivery is where this attempt wanted it.
+fn is_settled_as(delivery: &DeliveryRecord, work: &Work, settlement: &Settlement) -> bool {
+    let state = match settlement {
+        Settlement::Done(DoneOutcome::Completed) => DeliveryState::Completed,
+        Settlement::Done(DoneOutcome::Expired) => DeliveryState::Expired,
+        Settlement::Retry { .. } => DeliveryState::Waiting,
+        Settlement::Dead { .. } => DeliveryState::Dead,
+    };
+    delivery.handler_key.as_deref() == Some(&work.handler_key)
+        && (delivery.state, delivery.attempts) == (state, work.attempt())
 }
 
 fn log(settle: &Settle, written: Result<(), LeaseLost>, work: &Work) {
-    use inbox_core::settle::Settlement;
     let (handler_key, message_id, attempt) = (&work.handler_key, work.message_id, work.attempt());
     match (&settle.settlement, written) {
         (_, Err(error)) => {

@@ -61,6 +61,7 @@ macro_rules! __conformance_cases {
                 a_host_holds_at_most_one_suspect
                 a_host_holds_one_suspect_for_all_its_keys
                 a_suspect_is_leased_alone
+                the_suspect_that_waited_longest_is_leased_whatever_its_key
                 a_version_that_nobody_reads_costs_no_attempt
                 a_version_that_nobody_reads_keeps_no_other_back
                 every_wanted_version_is_leased
@@ -123,7 +124,10 @@ macro_rules! __conformance_cases {
                 what_waited_for_a_route_is_routed_by_registering
                 superseding_a_key_touches_no_other_contract
                 a_superseded_key_gets_nothing_new
+                a_key_that_supersedes_its_successor_takes_its_place_back
+                a_key_that_takes_another_contract_is_refused_and_nothing_is_registered
                 registering_a_superseded_key_does_not_bring_it_back
+                registering_answers_every_route_of_the_contract
                 the_order_within_a_registration_does_not_matter
                 what_a_superseded_key_has_is_still_delivered
                 no_acceptance_beside_a_registration_is_forgotten

@@ -17,22 +17,30 @@
 //! ```
 //!
 //! Every case gets a database of its own, says what time it is, and waits for nothing.
-#![expect(missing_docs, reason = "a case's name is the sentence it checks")]
-#![expect(clippy::missing_panics_doc, reason = "a case says what it expects by failing")]
 
 mod cases;
 mod kit;
 mod suite;
 
+#[doc(hidden)]
 pub mod accept;
+#[doc(hidden)]
 pub mod inspect;
+#[doc(hidden)]
 pub mod lease;
+#[doc(hidden)]
 pub mod promote;
+#[doc(hidden)]
 pub mod reachable;
+#[doc(hidden)]
 pub mod reclaim;
+#[doc(hidden)]
 pub mod release;
+#[doc(hidden)]
 pub mod renew;
+#[doc(hidden)]
 pub mod routes;
+#[doc(hidden)]
 pub mod settle;
 
 use std::pin::Pin;

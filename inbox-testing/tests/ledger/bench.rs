@@ -63,6 +63,7 @@ pub(crate) fn leased() -> (Request, HeldLease) {
     let held = HeldLease::from(&Lease {
         token: LeaseToken::from_u128(5),
         handler_key: HANDLER.to_owned(),
+        suspect: false,
         leased_at: at(0),
         expires_at: at(30),
         deliveries: Vec::new(),

@@ -19,6 +19,7 @@ fn a_receipt_is_noted_if_it_says_that_the_command_was_new() {
             message: delivery(message).message,
             start: Start::default(),
             priority: Priority::default(),
+            is_encoded: true,
             on_conflict: OnConflict::default(),
         };
         ledger.accepted(&scheduler.receipt(&envelope, is).unwrap(), ordering_key);

@@ -46,7 +46,7 @@ impl Bench {
         self.now = Timestamp::from_micros(moment.as_micros() - 1);
     }
 
-    pub(super) fn at(&self) -> Now {
+    pub(crate) fn at(&self) -> Now {
         Now::At(self.now)
     }
 }

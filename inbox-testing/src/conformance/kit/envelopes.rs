@@ -21,7 +21,7 @@ pub(crate) fn envelope(contract: &str) -> Envelope {
         deliver_by: None,
     };
     let (start, priority) = (Start::Immediately, Priority::Normal);
-    Envelope { message, start, priority, on_conflict: OnConflict::KeepFirst }
+    Envelope { message, start, priority, is_encoded: true, on_conflict: OnConflict::KeepFirst }
 }
 
 pub(crate) fn bytes(json: &str) -> Payload {

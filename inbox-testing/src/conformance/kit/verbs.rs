@@ -4,7 +4,7 @@ use std::time::Duration;
 use inbox_core::Timestamp;
 use inbox_core::message::{Envelope, MessageId};
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport, Settlement};
-use inbox_core::store::{Accepted, LeaseLost, LeaseToken, Reclaimed, Route, Settle};
+use inbox_core::store::{Accepted, KnownRoute, LeaseLost, LeaseToken, Reclaimed, Route, Settle};
 
 use super::bench::{Bench, must};
 use super::{Held, is_new};
@@ -49,8 +49,8 @@ impl Bench {
         self.register_all(vec![route_of(contract, handler_key, &[])]).await;
     }
 
-    pub(crate) async fn register_all(&self, routes: Vec<Route>) {
-        must("register_routes", self.store.register_routes(routes, self.at()).await);
+    pub(crate) async fn register_all(&self, routes: Vec<Route>) -> Vec<KnownRoute> {
+        must("register_routes", self.store.register_routes(routes, self.at()).await)
     }
 
     pub(crate) async fn route(&self, limit: u32) -> u64 {

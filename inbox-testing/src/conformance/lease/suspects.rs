@@ -28,6 +28,7 @@ pub async fn a_suspect_is_leased_alone(database: &dyn TestDatabase) {
         for lease in lease_all(&host, "charge").await {
             let old = lease.deliveries.iter().filter(|d| d.accepted_at < before).count();
             assert!(old == 0 || lease.deliveries.len() == 1, "a suspect shares a lease: {lease:?}");
+            assert_eq!(lease.suspect, old == 1, "its worker must know: {lease:?}");
             seen += old;
         }
     }
@@ -70,4 +71,24 @@ pub async fn a_held_suspect_keeps_no_other_delivery_back(database: &dyn TestData
     let id = bench.accept_one(envelope("pay")).await;
     // Behind suspects that this host may not take.
     assert_eq!(ids(&bench.lease("charge", 1).await), [id]);
+}
+
+pub async fn the_suspect_that_waited_longest_is_leased_whatever_its_key(
+    database: &dyn TestDatabase,
+) {
+    let mut bench = Bench::open(database).await;
+    for (contract, key) in [("paid", "z-last"), ("sent", "a-first")] {
+        bench.register(contract, key).await;
+        bench.accept_one(envelope(contract)).await;
+        assert_eq!(bench.lease(key, 1).await.len(), 1);
+        bench.pass(HOLD);
+        bench.reclaim(10).await;
+    }
+    let both = || vec![wanted("a-first", 10), wanted("z-last", 10)];
+    for expected in ["z-last", "a-first"] {
+        let held = bench.lease_wanted(both()).await;
+        let keys: Vec<_> = held.iter().map(|held| held.delivery.handler_key.as_str()).collect();
+        assert_eq!(keys, [expected]);
+        bench.settled(&held[0], DONE).await;
+    }
 }

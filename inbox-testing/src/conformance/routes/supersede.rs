@@ -1,4 +1,4 @@
-use inbox_core::store::DeliveryState;
+use inbox_core::store::{DeliveryState, StoreErrorKind};
 
 use crate::conformance::TestDatabase;
 use crate::conformance::kit::{
@@ -52,6 +52,45 @@ pub async fn registering_a_superseded_key_does_not_bring_it_back(database: &dyn 
     bench.register("pay", "charge-card").await;
     bench.register("pay", "charge").await;
     only(&bench, "charge-card").await;
+}
+
+pub async fn a_key_that_supersedes_its_successor_takes_its_place_back(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    bench.register_all(vec![route_of("pay", "charge-card", &["charge"])]).await;
+    bench.register_all(vec![route_of("pay", "charge", &["charge-card"])]).await;
+    only(&bench, "charge").await;
+    // And the program in between cannot undo that by starting again.
+    bench.register("pay", "charge-card").await;
+    only(&bench, "charge").await;
+}
+
+pub async fn registering_answers_every_route_of_the_contract(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "book").await;
+    bench.register("mail", "send").await;
+    let known = bench.register_all(vec![route_of("pay", "charge-card", &["charge"])]).await;
+    let known: Vec<_> = known
+        .iter()
+        .map(|route| (route.handler_key.as_str(), route.superseded_by.as_deref()))
+        .collect();
+    assert_eq!(known, [("book", None), ("charge", Some("charge-card")), ("charge-card", None)]);
+}
+
+pub async fn a_key_that_takes_another_contract_is_refused_and_nothing_is_registered(
+    database: &dyn TestDatabase,
+) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    let routes = vec![route_of("mail", "send", &[]), route_of("mail", "charge", &[])];
+    let error = match bench.store.register_routes(routes, bench.at()).await {
+        Ok(known) => panic!("it was registered: {known:?}"),
+        Err(error) => error,
+    };
+    assert_eq!(error.kind(), StoreErrorKind::KeyTaken, "{error}");
+    assert!(error.to_string().contains("`charge` takes contract `pay`"), "{error}");
+    let id = bench.accept_one(envelope("mail")).await;
+    assert_eq!(bench.delivery(id).await.handler_key, None, "no route");
 }
 
 pub async fn the_order_within_a_registration_does_not_matter(database: &dyn TestDatabase) {

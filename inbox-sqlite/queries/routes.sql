@@ -1,0 +1,4 @@
+SELECT contract, handler_key, superseded_by
+FROM inbox_route
+WHERE contract IN (SELECT value FROM json_each(?1))
+ORDER BY contract, handler_key
