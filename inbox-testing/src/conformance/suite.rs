@@ -2,7 +2,7 @@
 
 /// Runs the conformance suite on a store: one test for each case, in a module for each verb.
 ///
-/// Takes what makes a new [`TestDatabase`](conformance::TestDatabase): a function or closure
+/// Takes what makes a new `conformance::TestDatabase`: a function or closure
 /// without arguments, whose future is one.
 #[macro_export]
 macro_rules! conformance {

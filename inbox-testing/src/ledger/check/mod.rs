@@ -16,7 +16,7 @@ use super::{Expectations, History, Rule, Summary, Violation, Violations};
 
 impl History {
     /// Compares the history with `stored`, all deliveries of the store as
-    /// [`ledger::stored`](super::stored) reads them.
+    /// [`ledger::stored`](super::stored()) reads them.
     ///
     /// # Errors
     /// When a rule was broken: with every violation there is.
