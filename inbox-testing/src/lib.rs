@@ -7,6 +7,8 @@ pub mod conformance;
 mod inbox;
 pub mod ledger;
 mod look;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 
 #[doc(hidden)]
 pub use assert::__shown;

@@ -87,6 +87,14 @@ pub mod sqlite {
     pub use inbox_sqlite::{SqliteOptions, SqliteStore, WithinTransaction, in_memory, open};
 }
 
+/// The PostgreSQL store, which a fleet shares. Needs the feature `postgres`.
+#[cfg(feature = "postgres")]
+pub mod postgres {
+    pub use inbox_postgres::{PostgresOptions, PostgresStore, connect};
+    #[doc(no_inline)]
+    pub use inbox_postgres::{deadpool_postgres, tokio_postgres};
+}
+
 /// The test kit. Needs the feature `testing`.
 #[cfg(feature = "testing")]
 pub mod testing {

@@ -5,13 +5,15 @@ mod compile_time;
 mod deny;
 mod features;
 mod link;
+mod services;
 mod shell;
 mod test;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask test            every test: unit, integration, compile errors, doctests
+cargo xtask test            every test: unit, integration, compile errors, doctests; installs
+                            PostgreSQL where it is missing (Debian; root or sudo)
 cargo xtask ci              what must pass before a change lands: fmt, clippy, docs, features,
                             dependencies, then `test` and `compile-time`
 cargo xtask link            duplicate keys across crates, in every profile (`test` takes two)

@@ -1,9 +1,11 @@
 use anyhow::{Context, Result};
 
+use crate::services;
 use crate::shell::{cargo, output, repository, run};
 
 /// Every test there is.
 pub(crate) fn all() -> Result<()> {
+    services::install()?;
     let mut test = cargo(&["test", "--workspace", "--all-features"]);
     if !words_errors_as_expected()? {
         // See `inbox-macros/tests/ui.rs`.

@@ -1,0 +1,16 @@
+-- lease → lease, where it still holds. Locked in the order of tokens, as settle does.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+held AS MATERIALIZED (
+    SELECT lease.token
+    FROM clock, :schema.lease AS lease
+    WHERE lease.token = ANY ($2) AND lease.expires_at > clock.now
+    ORDER BY lease.token
+    FOR UPDATE OF lease
+)
+UPDATE :schema.lease AS lease
+SET expires_at = clock.now + $3::interval
+FROM clock, held
+WHERE lease.token = held.token
+RETURNING lease.token, lease.expires_at

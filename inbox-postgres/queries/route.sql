@@ -1,0 +1,40 @@
+-- waiting for a route → ready or waiting, for messages whose contract has one by now.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+unrouted AS MATERIALIZED (
+    SELECT waiting.ctid AS row
+    FROM :schema.waiting AS waiting
+    WHERE waiting.handler_key = '' AND waiting.contract = ANY (ARRAY(
+        SELECT DISTINCT contract FROM :schema.route WHERE superseded_by IS NULL
+    ))
+    ORDER BY waiting.contract, waiting.message_id
+    LIMIT $2
+    FOR UPDATE OF waiting SKIP LOCKED
+),
+taken AS (
+    DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM unrouted)) RETURNING *
+),
+delivery AS MATERIALIZED (
+    SELECT taken.message_id, taken.version, taken.priority, taken.due_at, route.handler_key,
+           clock.now
+    FROM clock, taken
+    JOIN :schema.route AS route USING (contract)
+    WHERE route.superseded_by IS NULL
+),
+made_ready AS (
+    INSERT INTO :schema.ready (handler_key, priority, version, message_id)
+    SELECT handler_key, priority, version, message_id
+    FROM delivery
+    WHERE due_at <= now
+    ORDER BY message_id, handler_key
+    ON CONFLICT DO NOTHING
+),
+made_waiting AS (
+    INSERT INTO :schema.waiting (message_id, handler_key, version, priority, due_at, reason)
+    SELECT message_id, handler_key, version, priority, due_at, 'delay'
+    FROM delivery
+    WHERE due_at > now
+    ON CONFLICT DO NOTHING
+)
+SELECT count(*) FROM taken

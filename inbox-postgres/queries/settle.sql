@@ -1,0 +1,84 @@
+-- lease → done, waiting or dead. A lease that is gone or has expired settles nothing; the answer names
+-- what was settled. The leases are touched first, in the order of tokens.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+-- Asked twice for one delivery, the first stands.
+asked AS MATERIALIZED (
+    SELECT DISTINCT ON (token, message_id) *
+    FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[])
+        WITH ORDINALITY AS given (token, message_id, place, word, after, error_type, error, nth)
+    ORDER BY token, message_id, nth
+),
+held AS MATERIALIZED (
+    SELECT lease.*
+    FROM clock, :schema.lease AS lease
+    WHERE lease.token = ANY ($2) AND lease.expires_at > clock.now
+    ORDER BY lease.token
+    FOR UPDATE OF lease
+),
+settled AS MATERIALIZED (
+    SELECT asked.*, held.handler_key, held.leased_at, held.open, place.bit,
+           held.versions[place.bit] AS version, held.priorities[place.bit] AS priority,
+           held.attempts[place.bit] AS attempt, held.delayed_retries[place.bit] AS delayed_retries,
+           clock.now
+    FROM clock, asked
+    JOIN held USING (token)
+    CROSS JOIN LATERAL (
+        SELECT array_position(held.message_ids, asked.message_id) AS bit
+    ) AS place
+    WHERE place.bit IS NOT NULL AND get_bit(held.open, place.bit - 1) = 1
+),
+-- The bits of all that is settled under one token, taken out of what was open.
+rest AS MATERIALIZED (
+    SELECT token,
+           open & ~bit_or(set_bit(open & ~open, bit - 1, 1)) AS open
+    FROM settled
+    GROUP BY token, open
+),
+kept AS (
+    UPDATE :schema.lease AS lease
+    SET open = rest.open
+    FROM rest
+    WHERE lease.token = rest.token AND position(B'1' IN rest.open) > 0
+),
+ended AS (
+    DELETE FROM :schema.lease AS lease
+    USING rest
+    WHERE lease.token = rest.token AND position(B'1' IN rest.open) = 0
+),
+done AS (
+    INSERT INTO :schema.done (message_id, handler_key, outcome, attempts, took, done_at)
+    SELECT message_id, handler_key, word, attempt, greatest(now - leased_at, interval '0'), now
+    FROM settled
+    WHERE place = 'done'
+),
+waiting AS (
+    INSERT INTO :schema.waiting (
+        message_id, handler_key, version, priority, attempts, delayed_retries, due_at, reason, error
+    )
+    SELECT message_id, handler_key, version, priority, attempt, delayed_retries + 1, now + after,
+           'retry', error
+    FROM settled
+    WHERE place = 'waiting'
+    ON CONFLICT DO NOTHING
+),
+dead AS (
+    INSERT INTO :schema.dead (
+        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at
+    )
+    SELECT message_id, handler_key, version, priority, attempt, word, error_type, error, now
+    FROM settled
+    WHERE place = 'dead'
+    ON CONFLICT DO NOTHING
+),
+attempt AS (
+    INSERT INTO :schema.attempt (
+        message_id, handler_key, attempt, leased_at, settled_at, error_type, error
+    )
+    SELECT message_id, handler_key, attempt, leased_at, now, error_type, error
+    FROM settled
+    WHERE place <> 'done'
+    ORDER BY nth
+)
+SELECT nth FROM settled

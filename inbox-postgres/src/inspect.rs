@@ -1,0 +1,115 @@
+use std::str::FromStr as _;
+
+use inbox_core::Now;
+use inbox_core::message::MessageId;
+use inbox_core::store::{
+    AttemptRecord, Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
+    MessageRecord, Page, StoreFuture,
+};
+use tokio_postgres::Row;
+
+use crate::PostgresStore;
+use crate::row::{column, count, message_id, optional_timestamp, stored_message, timestamp, uuid};
+use crate::schedule::damaged;
+use crate::sql::Sql;
+
+impl Inspect for PostgresStore {
+    fn show(&self, id: MessageId) -> StoreFuture<'_, Option<MessageRecord>> {
+        Box::pin(async move {
+            let id = uuid(id);
+            let rows = self.query(Sql::message, &[&id]).await?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            let stored = stored_message(row, 0).map_err(damaged)?;
+            let deliveries = self.query(Sql::show_deliveries, &[&id]).await?;
+            let deliveries = deliveries.iter().map(delivery).collect::<Result<_, _>>();
+            let attempts = self.query(Sql::show_attempts, &[&id]).await?;
+            let attempts = attempts.iter().map(attempt).collect::<Result<_, _>>();
+            Ok(Some(MessageRecord {
+                stored,
+                deliveries: deliveries.map_err(damaged)?,
+                attempts: attempts.map_err(damaged)?,
+            }))
+        })
+    }
+
+    fn list(&self, filter: DeliveryFilter) -> StoreFuture<'_, Page> {
+        Box::pin(async move {
+            let size = filter.page_size();
+            let after = filter.after.as_ref();
+            // One more than fits says whether there is a next page.
+            let rows = self
+                .query(
+                    Sql::list,
+                    &[
+                        &filter.state.map(DeliveryState::as_str),
+                        &filter.handler_key,
+                        &filter.contract,
+                        &after.map(|cursor| uuid(cursor.message_id)),
+                        &after.map(|cursor| cursor.handler_key.as_deref().unwrap_or_default()),
+                        &(i64::from(size) + 1),
+                    ],
+                )
+                .await?;
+            let found = rows.iter().map(delivery).collect::<Result<Vec<_>, _>>();
+            let mut deliveries = found.map_err(damaged)?;
+            let is_last = deliveries.len() <= size as usize;
+            deliveries.truncate(size as usize);
+            let last = deliveries.last().filter(|_| !is_last);
+            let next = last.map(|last| Cursor {
+                message_id: last.message_id,
+                handler_key: last.handler_key.clone(),
+            });
+            Ok(Page { deliveries, next })
+        })
+    }
+
+    fn counts(&self) -> StoreFuture<'_, Vec<DeliveryCount>> {
+        Box::pin(async move {
+            let rows = self.query(Sql::counts, &[]).await?;
+            let counts = rows.iter().map(|row| {
+                let (handler_key, state) = (column(row, 0)?, state(row, 1)?);
+                let count = column::<i64>(row, 2)?.unsigned_abs();
+                Ok(DeliveryCount { handler_key, state, count })
+            });
+            let mut counts = counts.collect::<Result<Vec<_>, String>>().map_err(damaged)?;
+            counts.sort();
+            Ok(counts)
+        })
+    }
+
+    fn retry(&self, id: MessageId, handler_key: &str, _: Now) -> StoreFuture<'_, bool> {
+        let handler_key = handler_key.to_owned();
+        Box::pin(async move { Ok(self.count(Sql::retry, &[&uuid(id), &handler_key]).await? > 0) })
+    }
+}
+
+fn delivery(row: &Row) -> Result<DeliveryRecord, String> {
+    Ok(DeliveryRecord {
+        message_id: message_id(row, 0)?,
+        handler_key: column(row, 1)?,
+        // Gone with its message.
+        contract: column::<Option<String>>(row, 2)?.unwrap_or_default(),
+        state: state(row, 3)?,
+        attempts: count(row, 4)?,
+        due_at: optional_timestamp(row, 5)?,
+        lease_expires_at: optional_timestamp(row, 6)?,
+        settled_at: optional_timestamp(row, 7)?,
+        reason: column(row, 8)?,
+        error: column(row, 9)?,
+    })
+}
+
+fn attempt(row: &Row) -> Result<AttemptRecord, String> {
+    Ok(AttemptRecord {
+        handler_key: column(row, 0)?,
+        attempt: count(row, 1)?,
+        leased_at: timestamp(row, 2)?,
+        settled_at: timestamp(row, 3)?,
+        error_type: column(row, 4)?,
+        error: column(row, 5)?,
+    })
+}
+
+fn state(row: &Row, at: usize) -> Result<DeliveryState, String> {
+    DeliveryState::from_str(column(row, at)?).map_err(|error| error.to_string())
+}

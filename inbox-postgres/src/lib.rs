@@ -1,0 +1,24 @@
+//! The PostgreSQL store: what a fleet shares.
+//!
+//! Read in the order a message travels: `schedule` (accept), `lease`, `settle`; then `maintain` and
+//! `inspect`. Each statement is a file in `queries`; the schema is in `migrations`.
+
+mod claimed;
+mod connect;
+mod error;
+mod inspect;
+mod lease;
+mod maintain;
+mod migrate;
+mod row;
+mod schedule;
+mod schema;
+mod settle;
+mod sql;
+mod store;
+mod value;
+
+pub use connect::{PostgresOptions, connect};
+pub use deadpool_postgres;
+pub use store::PostgresStore;
+pub use tokio_postgres;

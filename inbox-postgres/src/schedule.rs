@@ -1,0 +1,176 @@
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use deadpool_postgres::Object;
+use inbox_core::message::{Envelope, MessageId};
+use inbox_core::schedule::{Priority, Start};
+use inbox_core::store::{Accepted, StoreError, StoreErrorKind, StoreFuture, StoredMessage, Writer};
+use inbox_core::{Now, Timestamp};
+
+use crate::PostgresStore;
+use crate::row::{column, headers_json, message_id, stored_message, timestamp, uuid};
+use crate::sql::Sql;
+use crate::value::{Json, Moment, Span};
+
+/// How often a message is tried again that conflicted with one which then was gone.
+const TRIES: u32 = 10;
+
+impl Writer for PostgresStore {
+    fn accept(&self, envelopes: Arc<[Envelope]>, now: Now) -> StoreFuture<'_, Vec<Accepted>> {
+        Box::pin(async move {
+            if envelopes.is_empty() {
+                return Ok(Vec::new());
+            }
+            self.in_time(async {
+                let connection = self.connection().await?;
+                accept(self, &connection, &envelopes, now).await
+            })
+            .await
+        })
+    }
+}
+
+/// Stores what is new, and looks up what was accepted before. An acceptance that is under way
+/// elsewhere is waited for; if it comes to nothing, ours is tried again.
+async fn accept(
+    store: &PostgresStore,
+    connection: &Object,
+    envelopes: &[Envelope],
+    now: Now,
+) -> Result<Vec<Accepted>, StoreError> {
+    let mut answers: Vec<Option<Accepted>> = vec![None; envelopes.len()];
+    for _ in 0..TRIES {
+        let open: Vec<usize> = (0..envelopes.len()).filter(|at| answers[*at].is_none()).collect();
+        if open.is_empty() {
+            break;
+        }
+        let asked: Vec<&Envelope> = open.iter().map(|at| &envelopes[*at]).collect();
+        let new = insert(store, connection, &asked, now).await?;
+        let mut taken = HashSet::new();
+        let mut before = Vec::new();
+        for (at, envelope) in open.iter().zip(&asked) {
+            let id = envelope.message.id;
+            match new.get(&id).filter(|_| taken.insert(id)) {
+                Some(accepted_at) => {
+                    answers[*at] = Some(Accepted::New { accepted_at: *accepted_at });
+                }
+                None => before.push((*at, *envelope)),
+            }
+        }
+        for (at, first) in look_up(store, connection, &before).await? {
+            answers[at] = Some(Accepted::Before(Box::new(first)));
+        }
+    }
+    answers.into_iter().collect::<Option<_>>().ok_or_else(|| {
+        let message = "a message conflicts with one that comes and goes: do it again";
+        StoreError::new(StoreErrorKind::Busy, message)
+    })
+}
+
+async fn insert(
+    store: &PostgresStore,
+    connection: &Object,
+    envelopes: &[&Envelope],
+    now: Now,
+) -> Result<HashMap<MessageId, Timestamp>, StoreError> {
+    // The same message twice in one call would be delivered twice.
+    let mut seen = HashSet::new();
+    let envelopes: Vec<&Envelope> =
+        envelopes.iter().copied().filter(|envelope| seen.insert(envelope.message.id)).collect();
+    macro_rules! each {
+        ($envelope:ident => $value:expr) => {
+            envelopes.iter().map(|$envelope| $value).collect::<Vec<_>>()
+        };
+    }
+    let versions = envelopes.iter().map(|envelope| i32::try_from(envelope.message.version));
+    let versions = versions.collect::<Result<Vec<_>, _>>().map_err(|error| {
+        StoreError::new(StoreErrorKind::Other, "a contract's version is too large").caused_by(error)
+    })?;
+    let rows = store
+        .query_on(
+            connection,
+            Sql::accept,
+            &[
+                &moment(now),
+                &each!(e => uuid(e.message.id)),
+                &each!(e => e.message.tenant.as_str()),
+                &each!(e => e.message.contract.as_str()),
+                &versions,
+                &each!(e => Json::from(&e.message.payload)),
+                &each!(e => headers_json(&e.message.headers)),
+                &each!(e => e.message.idempotency_key.as_deref()),
+                &each!(e => e.message.ordering_key.as_deref()),
+                &each!(e => e.message.concurrency_key.as_deref()),
+                &each!(e => e.message.correlation_id.as_deref()),
+                &each!(e => e.message.causation_id.as_deref()),
+                &each!(e => e.message.deliver_by.map(Moment)),
+                &each!(e => priority(e.priority)),
+                &each!(e => start_at(e.start)),
+                &each!(e => start_after(e.start)),
+            ],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| Ok((message_id(row, 0)?, timestamp(row, 1)?)))
+        .collect::<Result<_, String>>()
+        .map_err(damaged)
+}
+
+async fn look_up(
+    store: &PostgresStore,
+    connection: &Object,
+    before: &[(usize, &Envelope)],
+) -> Result<Vec<(usize, StoredMessage)>, StoreError> {
+    if before.is_empty() {
+        return Ok(Vec::new());
+    }
+    let messages = || before.iter().map(|(_, envelope)| &envelope.message);
+    let ids: Vec<_> = messages().map(|message| uuid(message.id)).collect();
+    let tenants: Vec<_> = messages().map(|message| message.tenant.as_str()).collect();
+    let contracts: Vec<_> = messages().map(|message| message.contract.as_str()).collect();
+    let keys: Vec<_> = messages().map(|message| message.idempotency_key.as_deref()).collect();
+    let parameters: crate::store::Parameters<'_> = &[&ids, &tenants, &contracts, &keys];
+    let rows = store.query_on(connection, Sql::accepted_before, parameters).await?;
+    let found = rows.iter().map(|row| {
+        let place: i64 = column(row, 0)?;
+        let at = usize::try_from(place - 1).ok().and_then(|place| before.get(place));
+        let (at, _) = at.ok_or("an answer to nothing that was asked")?;
+        Ok((*at, stored_message(row, 1)?))
+    });
+    found.collect::<Result<_, String>>().map_err(damaged)
+}
+
+pub(crate) fn damaged(reason: String) -> StoreError {
+    StoreError::new(StoreErrorKind::Corrupt, "a row of the database cannot be read")
+        .caused_by(reason)
+}
+
+pub(crate) fn moment(now: Now) -> Option<Moment> {
+    match now {
+        Now::OfStore => None,
+        Now::At(moment) => Some(Moment(moment)),
+    }
+}
+
+fn start_at(start: Start) -> Option<Moment> {
+    match start {
+        Start::At(moment) => Some(Moment(moment)),
+        Start::Immediately | Start::After(_) => None,
+    }
+}
+
+fn start_after(start: Start) -> Option<Span> {
+    match start {
+        Start::After(delay) => Some(Span(delay)),
+        Start::Immediately | Start::At(_) => None,
+    }
+}
+
+fn priority(priority: Priority) -> i16 {
+    match priority {
+        Priority::Low => 0,
+        Priority::Normal => 1,
+        Priority::High => 2,
+        Priority::Urgent => 3,
+    }
+}

@@ -1,0 +1,47 @@
+use inbox_core::store::{StoreError, StoreErrorKind};
+
+/// The longest name PostgreSQL keeps; it would cut a longer one without a word.
+const LONGEST: usize = 63;
+
+/// A schema's name, checked and quoted.
+#[derive(Debug, Clone)]
+pub(crate) struct Schema {
+    pub(crate) name: String,
+    pub(crate) quoted: String,
+}
+
+impl Schema {
+    pub(crate) fn new(name: &str) -> Result<Self, StoreError> {
+        let refused = |why: &str| {
+            let message = format!("`{name}` cannot be the name of a schema: {why}");
+            Err(StoreError::new(StoreErrorKind::Schema, message))
+        };
+        if name.is_empty() {
+            return refused("it is empty");
+        }
+        if name.len() > LONGEST {
+            return refused("it is longer than 63 bytes");
+        }
+        if name.contains('\0') {
+            return refused("it contains the character U+0000");
+        }
+        if name.starts_with("pg_") {
+            return refused("names that begin with `pg_` are PostgreSQL's own");
+        }
+        let quoted = format!("\"{}\"", name.replace('"', "\"\""));
+        Ok(Self { name: name.to_owned(), quoted })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_quoted_and_one_that_cannot_be_is_refused_with_the_reason() {
+        assert_eq!(Schema::new("Über \"us\"").unwrap().quoted, "\"Über \"\"us\"\"\"");
+        for name in ["", "a\0b", "pg_inbox", &"x".repeat(64)] {
+            assert!(Schema::new(name).is_err(), "{name:?}");
+        }
+    }
+}

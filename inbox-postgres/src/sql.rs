@@ -1,0 +1,39 @@
+use std::collections::HashMap;
+
+/// Names a statement in `queries`, and brings its text along.
+macro_rules! statements {
+    ($($name:ident),* $(,)?) => {
+        /// The statements, one for each file in `queries`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[expect(non_camel_case_types, reason = "named as the files are")]
+        pub(crate) enum Sql { $($name),* }
+
+        impl Sql {
+            const ALL: &[(Self, &str)] =
+                &[$((Self::$name, include_str!(concat!("../queries/", stringify!($name), ".sql")))),*];
+        }
+    };
+}
+
+statements! {
+    accept, accepted_before, lease, lease_suspect, renew, settle, release, reclaim, promote, route,
+    route_taken, route_register, route_restore, routes, message, show_deliveries, show_attempts,
+    list, counts, retry,
+}
+
+/// The statements for one schema.
+#[derive(Debug)]
+pub(crate) struct Statements(HashMap<Sql, String>);
+
+impl Statements {
+    /// Fills in the name of the schema, which is quoted already.
+    pub(crate) fn of(schema: &str) -> Self {
+        let filled = |(sql, text): &(Sql, &str)| (*sql, text.replace(":schema", schema));
+        Self(Sql::ALL.iter().map(filled).collect())
+    }
+
+    pub(crate) fn text(&self, sql: Sql) -> &str {
+        // Every statement is there, or the enum and its list differ, which one macro writes.
+        self.0.get(&sql).map_or("", String::as_str)
+    }
+}

@@ -1,0 +1,104 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Object, Pool};
+use inbox_core::store::{StoreError, StoreErrorKind};
+use tokio::time::timeout;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+use tokio_util::task::TaskTracker;
+
+use crate::error::{translate, unreachable};
+use crate::schema::Schema;
+use crate::sql::{Sql, Statements};
+
+/// The PostgreSQL store. Clones are one store.
+#[derive(Clone)]
+pub struct PostgresStore {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) pool: Pool,
+    pub(crate) schema: Schema,
+    statements: Statements,
+    call_timeout: Duration,
+    /// Work that is finished even if nobody waits for it any more.
+    pub(crate) tasks: TaskTracker,
+}
+
+pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+impl PostgresStore {
+    pub(crate) fn new(pool: Pool, schema: Schema, call_timeout: Duration) -> Self {
+        let statements = Statements::of(&schema.quoted);
+        let tasks = TaskTracker::new();
+        Self { inner: Arc::new(Inner { pool, schema, statements, call_timeout, tasks }) }
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    /// Closes the pool for all clones, after what is under way.
+    pub async fn close(self) {
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+        self.inner.pool.close();
+    }
+
+    pub(crate) async fn connection(&self) -> Result<Object, StoreError> {
+        self.inner.pool.get().await.map_err(unreachable)
+    }
+
+    /// Runs one statement on any connection, and gives up waiting in time.
+    pub(crate) async fn query(
+        &self,
+        sql: Sql,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.in_time(async {
+            let connection = self.connection().await?;
+            self.query_on(&connection, sql, parameters).await
+        })
+        .await
+    }
+
+    pub(crate) fn text(&self, sql: Sql) -> &str {
+        self.inner.statements.text(sql)
+    }
+
+    /// Runs one statement on this connection.
+    pub(crate) async fn query_on(
+        &self,
+        connection: &Object,
+        sql: Sql,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let statement = connection.prepare_cached(self.text(sql)).await.map_err(translate)?;
+        connection.query(&statement, parameters).await.map_err(translate)
+    }
+
+    pub(crate) async fn in_time<T>(
+        &self,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let limit = self.inner.call_timeout;
+        timeout(limit, answer).await.unwrap_or_else(|_| {
+            let message = format!(
+                "the database gave no answer within {limit:?}, so what was asked may have happened \
+                 or not: look, or do it again with the same idempotency key"
+            );
+            Err(StoreError::new(StoreErrorKind::TimedOut, message))
+        })
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore")
+            .field("schema", &self.inner.schema.name)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,37 @@
+//! The suite that every store passes, on a real server.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use inbox_core::store::Store;
+use inbox_postgres::{PostgresOptions, PostgresStore};
+use inbox_testing::conformance::TestDatabase;
+use inbox_testing::postgres::PostgresDatabase;
+
+/// A database of its own; every connection is a store with a pool of its own.
+struct OnServer(PostgresDatabase);
+
+impl OnServer {
+    async fn new() -> Self {
+        match PostgresDatabase::create().await {
+            Ok(database) => Self(database),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    async fn store(&self) -> PostgresStore {
+        let options = PostgresOptions::new().connections(4).ensure_schema();
+        match options.open_config(self.0.config().clone()).await {
+            Ok(store) => store,
+            Err(error) => panic!("{error}: {:?}", std::error::Error::source(&error)),
+        }
+    }
+}
+
+impl TestDatabase for OnServer {
+    fn connect(&self) -> Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send + '_>> {
+        Box::pin(async { Arc::new(self.store().await) as Arc<dyn Store> })
+    }
+}
+
+inbox_testing::conformance!(OnServer::new);

@@ -1,0 +1,37 @@
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::PostgresError;
+
+/// Where Debian puts the servers it installs, one directory for each version.
+const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// The directory with `initdb` and `postgres`: on the path, where `pg_config` says, or Debian's
+/// newest.
+pub(super) fn directory() -> Result<PathBuf, PostgresError> {
+    let found = on_path().into_iter().chain(from_pg_config()).chain(debian());
+    let mut complete = found.filter(|directory| has_server(directory));
+    complete.next().ok_or(PostgresError::NotInstalled)
+}
+
+fn has_server(directory: &Path) -> bool {
+    ["initdb", "postgres"].iter().all(|program| directory.join(program).is_file())
+}
+
+fn on_path() -> Vec<PathBuf> {
+    std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
+}
+
+fn from_pg_config() -> Option<PathBuf> {
+    let output = Command::new("pg_config").arg("--bindir").output().ok()?;
+    let directory = String::from_utf8(output.stdout).ok()?;
+    Some(PathBuf::from(directory.trim()))
+}
+
+fn debian() -> Vec<PathBuf> {
+    let versions = std::fs::read_dir(DEBIAN).into_iter().flatten().flatten();
+    let number = |path: &PathBuf| -> Option<u32> { path.file_name()?.to_str()?.parse().ok() };
+    let mut versions: Vec<_> = versions.map(|entry| entry.path()).collect();
+    versions.sort_by_key(|path| std::cmp::Reverse(number(path)));
+    versions.into_iter().map(|path| path.join("bin")).collect()
+}
