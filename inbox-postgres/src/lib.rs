@@ -4,6 +4,7 @@
 //! `inspect`. Each statement is a file in `queries`; the schema is in `migrations`.
 
 mod claimed;
+mod client;
 mod connect;
 mod error;
 mod inspect;
@@ -17,8 +18,10 @@ mod settle;
 mod sql;
 mod store;
 mod value;
+mod within;
 
 pub use connect::{PostgresOptions, connect};
 pub use deadpool_postgres;
 pub use store::PostgresStore;
 pub use tokio_postgres;
+pub use within::WithinTransaction;

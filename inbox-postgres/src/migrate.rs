@@ -11,8 +11,14 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "spine", sql: include_str!("../migrations/0001_spine.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "spine", sql: include_str!("../migrations/0001_spine.sql") },
+    Migration {
+        version: 2,
+        name: "schedule",
+        sql: include_str!("../migrations/0002_schedule.sql"),
+    },
+];
 
 const HISTORY: &str = "
 CREATE SCHEMA IF NOT EXISTS :schema;

@@ -1,13 +1,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use deadpool_postgres::Object;
 use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::{Priority, Start};
 use inbox_core::store::{Accepted, StoreError, StoreErrorKind, StoreFuture, StoredMessage, Writer};
 use inbox_core::{Now, Timestamp};
 
 use crate::PostgresStore;
+use crate::client::Client;
 use crate::row::{column, headers_json, message_id, stored_message, timestamp, uuid};
 use crate::sql::Sql;
 use crate::value::{Json, Moment, Span};
@@ -23,7 +23,7 @@ impl Writer for PostgresStore {
             }
             self.in_time(async {
                 let connection = self.connection().await?;
-                accept(self, &connection, &envelopes, now).await
+                accept(self, Client::Ours(&connection), &envelopes, now).await
             })
             .await
         })
@@ -32,9 +32,9 @@ impl Writer for PostgresStore {
 
 /// Stores what is new, and looks up what was accepted before. An acceptance that is under way
 /// elsewhere is waited for; if it comes to nothing, ours is tried again.
-async fn accept(
+pub(crate) async fn accept(
     store: &PostgresStore,
-    connection: &Object,
+    client: Client<'_>,
     envelopes: &[Envelope],
     now: Now,
 ) -> Result<Vec<Accepted>, StoreError> {
@@ -45,7 +45,7 @@ async fn accept(
             break;
         }
         let asked: Vec<&Envelope> = open.iter().map(|at| &envelopes[*at]).collect();
-        let new = insert(store, connection, &asked, now).await?;
+        let new = insert(store, client, &asked, now).await?;
         let mut taken = HashSet::new();
         let mut before = Vec::new();
         for (at, envelope) in open.iter().zip(&asked) {
@@ -57,7 +57,7 @@ async fn accept(
                 None => before.push((*at, *envelope)),
             }
         }
-        for (at, first) in look_up(store, connection, &before).await? {
+        for (at, first) in look_up(store, client, &before).await? {
             answers[at] = Some(Accepted::Before(Box::new(first)));
         }
     }
@@ -69,7 +69,7 @@ async fn accept(
 
 async fn insert(
     store: &PostgresStore,
-    connection: &Object,
+    client: Client<'_>,
     envelopes: &[&Envelope],
     now: Now,
 ) -> Result<HashMap<MessageId, Timestamp>, StoreError> {
@@ -86,10 +86,9 @@ async fn insert(
     let versions = versions.collect::<Result<Vec<_>, _>>().map_err(|error| {
         StoreError::new(StoreErrorKind::Other, "a contract's version is too large").caused_by(error)
     })?;
-    let rows = store
-        .query_on(
-            connection,
-            Sql::accept,
+    let rows = client
+        .query(
+            store.text(Sql::accept),
             &[
                 &moment(now),
                 &each!(e => uuid(e.message.id)),
@@ -118,7 +117,7 @@ async fn insert(
 
 async fn look_up(
     store: &PostgresStore,
-    connection: &Object,
+    client: Client<'_>,
     before: &[(usize, &Envelope)],
 ) -> Result<Vec<(usize, StoredMessage)>, StoreError> {
     if before.is_empty() {
@@ -130,7 +129,7 @@ async fn look_up(
     let contracts: Vec<_> = messages().map(|message| message.contract.as_str()).collect();
     let keys: Vec<_> = messages().map(|message| message.idempotency_key.as_deref()).collect();
     let parameters: crate::store::Parameters<'_> = &[&ids, &tenants, &contracts, &keys];
-    let rows = store.query_on(connection, Sql::accepted_before, parameters).await?;
+    let rows = client.query(store.text(Sql::accepted_before), parameters).await?;
     let found = rows.iter().map(|row| {
         let place: i64 = column(row, 0)?;
         let at = usize::try_from(place - 1).ok().and_then(|place| before.get(place));

@@ -9,7 +9,8 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use tokio_util::task::TaskTracker;
 
-use crate::error::{translate, unreachable};
+use crate::client::Client;
+use crate::error::unreachable;
 use crate::schema::Schema;
 use crate::sql::{Sql, Statements};
 
@@ -76,8 +77,7 @@ impl PostgresStore {
         sql: Sql,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        let statement = connection.prepare_cached(self.text(sql)).await.map_err(translate)?;
-        connection.query(&statement, parameters).await.map_err(translate)
+        Client::Ours(connection).query(self.text(sql), parameters).await
     }
 
     pub(crate) async fn in_time<T>(

@@ -45,7 +45,29 @@ async fn twenty_that_start_at_once_on_an_empty_database_end_in_one_schema() {
     }
     let client = database.connect().await.unwrap();
     let rows = client.query("SELECT version, name FROM inbox.migration", &[]).await.unwrap();
-    assert_eq!(rows.len(), 1);
+    assert_eq!(rows.len(), 2);
+}
+
+#[tokio::test]
+async fn an_older_schema_is_told_as_such_and_brought_up_to_date_with_all_that_is_in_it() {
+    let database = PostgresDatabase::create().await.unwrap();
+    ensure(&database).await.unwrap();
+    // As the first release left it, with a message in it.
+    execute(
+        &database,
+        "DROP FUNCTION inbox.schedule; DROP FUNCTION inbox.check_name;
+         DROP FUNCTION inbox.new_message_id; DELETE FROM inbox.migration WHERE version > 1;
+         INSERT INTO inbox.message (id, contract, version, payload, accepted_at)
+         VALUES (gen_random_uuid(), 'pay', 1, '{}', now())",
+    )
+    .await;
+    let error = open(&database).await.unwrap_err();
+    assert!(error.to_string().contains("has version 1, older than this program's"), "{error}");
+    ensure(&database).await.unwrap();
+    let client = database.connect().await.unwrap();
+    let messages = client.query("SELECT id FROM inbox.message", &[]).await.unwrap();
+    assert_eq!(messages.len(), 1);
+    client.query("SELECT inbox.schedule('pay', 1, '{}')", &[]).await.unwrap();
 }
 
 #[tokio::test]
@@ -66,9 +88,11 @@ async fn a_schema_made_with_another_text_or_with_a_gap_is_refused() {
     execute(&database, "UPDATE inbox.migration SET checksum = 'other'").await;
     let error = open(&database).await.unwrap_err();
     assert!(error.to_string().contains("was made with another text"), "{error}");
-    execute(&database, "UPDATE inbox.migration SET version = 0, name = 'before'").await;
+    let database = PostgresDatabase::create().await.unwrap();
+    ensure(&database).await.unwrap();
+    execute(&database, "DELETE FROM inbox.migration WHERE version = 1").await;
     let error = open(&database).await.unwrap_err();
-    assert!(error.to_string().contains("lacks a version before 0"), "{error}");
+    assert!(error.to_string().contains("lacks a version before 2"), "{error}");
 }
 
 #[tokio::test]

@@ -1,0 +1,142 @@
+//! Commands that are stored together with the application's own rows, or not at all.
+
+#![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
+
+use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::schedule::{Acceptance, ScheduleError, ScheduleOptions};
+use inbox::store::{Inspect as _, StoreErrorKind};
+use inbox::{Inbox, handler, inbox_contract};
+use inbox_testing::postgres::PostgresDatabase;
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "pay", version = 1, idempotency_key = "{id}")]
+#[derive(Serialize, Deserialize)]
+struct Pay {
+    id: u64,
+    cents: u64,
+}
+
+#[handler(key = "pay")]
+async fn pay(_command: Pay) {}
+
+fn payment() -> Pay {
+    Pay { id: 1, cents: 5 }
+}
+
+async fn application(connections: usize) -> (PostgresDatabase, Inbox<PostgresStore>) {
+    let database = PostgresDatabase::create().await.unwrap();
+    let options = PostgresOptions::new().connections(connections).ensure_schema();
+    let store = options.open_config(database.config().clone()).await.unwrap();
+    (database, Inbox::builder(store).build().await.unwrap())
+}
+
+#[tokio::test]
+async fn a_committed_transaction_stores_the_command_and_one_rolled_back_leaves_nothing() {
+    let (database, inbox) = application(2).await;
+    let mut client = database.connect().await.unwrap();
+    for commits in [false, true] {
+        let transaction = client.transaction().await.unwrap();
+        let within = inbox.scheduler().within(&transaction);
+        let receipt = within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
+        assert_eq!(receipt.acceptance(), Acceptance::Accepted);
+        let again = within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
+        assert_eq!(again.acceptance(), Acceptance::AlreadyAccepted { payload_matches: true });
+        // Nobody sees it before the commit.
+        assert!(inbox.status(receipt.message_id()).await.unwrap().is_none());
+        match commits {
+            true => transaction.commit().await.unwrap(),
+            false => transaction.rollback().await.unwrap(),
+        }
+        assert_eq!(inbox.process_pending().await.unwrap().completed, u64::from(commits));
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_of_the_pool_works_as_well() {
+    let (database, inbox) = application(1).await;
+    let manager = inbox::postgres::deadpool_postgres::Manager::new(
+        database.config().clone(),
+        inbox::postgres::tokio_postgres::NoTls,
+    );
+    let pool = inbox::postgres::deadpool_postgres::Pool::builder(manager).build().unwrap();
+    let mut connection = pool.get().await.unwrap();
+    let transaction = connection.transaction().await.unwrap();
+    let within = inbox.scheduler().within(&transaction);
+    within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
+    transaction.commit().await.unwrap();
+    assert_eq!(inbox.process_pending().await.unwrap().completed, 1);
+}
+
+#[tokio::test]
+async fn an_acceptance_that_is_under_way_is_waited_for_and_recognised() {
+    let (database, inbox) = application(2).await;
+    let mut client = database.connect().await.unwrap();
+    for commits in [false, true] {
+        let transaction = client.transaction().await.unwrap();
+        let within = inbox.scheduler().within(&transaction);
+        let first = within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
+        // Another program schedules the same command, and waits for the unique key.
+        let scheduler = inbox.scheduler().clone();
+        let second = tokio::spawn(async move {
+            scheduler.schedule(payment(), ScheduleOptions::new()).await.unwrap()
+        });
+        until_someone_waits(&database).await;
+        match commits {
+            true => transaction.commit().await.unwrap(),
+            false => transaction.rollback().await.unwrap(),
+        }
+        let second = second.await.unwrap();
+        let is_first = second.message_id() == first.message_id();
+        assert_eq!((is_first, second.acceptance() == Acceptance::Accepted), (commits, !commits));
+        let client = database.connect().await.unwrap();
+        client.batch_execute("TRUNCATE inbox.message, inbox.ready").await.unwrap();
+    }
+}
+
+/// Until a statement waits for another transaction.
+async fn until_someone_waits(database: &PostgresDatabase) {
+    let client = database.connect().await.unwrap();
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while client.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn under_repeatable_read_a_conflict_is_a_typed_error() {
+    let (database, inbox) = application(2).await;
+    let mut client = database.connect().await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    let isolation = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT 1";
+    transaction.batch_execute(isolation).await.unwrap();
+    inbox.scheduler().schedule(payment(), ScheduleOptions::new()).await.unwrap();
+    let within = inbox.scheduler().within(&transaction);
+    let error = within.schedule(payment(), ScheduleOptions::new()).await.unwrap_err();
+    let ScheduleError::Store(error) = error else { panic!("{error}") };
+    assert_eq!(error.kind(), StoreErrorKind::Busy, "{error}");
+    assert!(error.is_transient());
+}
+
+#[tokio::test]
+async fn a_transaction_on_another_database_is_told_that_the_schema_is_missing() {
+    let (_database, inbox) = application(1).await;
+    let elsewhere = PostgresDatabase::create().await.unwrap();
+    let mut client = elsewhere.connect().await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    let within = inbox.scheduler().within(&transaction);
+    let error = within.schedule(payment(), ScheduleOptions::new()).await.unwrap_err();
+    let ScheduleError::Store(error) = error else { panic!("{error}") };
+    assert_eq!(error.kind(), StoreErrorKind::Schema, "{error}");
+}
+
+#[tokio::test]
+async fn a_pool_of_one_connection_is_enough() {
+    let (_database, inbox) = application(1).await;
+    for id in 0..20 {
+        let command = Pay { id, cents: 5 };
+        inbox.scheduler().schedule(command, ScheduleOptions::new()).await.unwrap();
+    }
+    assert_eq!(inbox.process_pending().await.unwrap().completed, 20);
+    assert_eq!(inbox.store().counts().await.unwrap()[0].count, 20);
+}
