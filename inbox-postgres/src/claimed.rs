@@ -15,6 +15,15 @@ impl Claimed {
         Self { store, leases }
     }
 
+    /// Adds what another statement claimed.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        self.leases.extend(other.keep());
+    }
+
+    pub(crate) fn leases(&self) -> &[Lease] {
+        &self.leases
+    }
+
     pub(crate) fn keep(mut self) -> Vec<Lease> {
         std::mem::take(&mut self.leases)
     }

@@ -3,6 +3,7 @@
 //! Read in the order a message travels: `schedule` (accept), `lease`, `settle`; then `maintain` and
 //! `inspect`. Each statement is a file in `queries`; the schema is in `migrations`.
 
+mod claim;
 mod claimed;
 mod client;
 mod connect;
@@ -10,6 +11,7 @@ mod error;
 mod inspect;
 mod lease;
 mod maintain;
+mod marks;
 mod migrate;
 mod row;
 mod schedule;

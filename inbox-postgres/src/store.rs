@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::client::Client;
 use crate::error::unreachable;
+use crate::marks::Marks;
 use crate::schema::Schema;
 use crate::sql::{Sql, Statements};
 
@@ -25,6 +26,7 @@ pub(crate) struct Inner {
     pub(crate) schema: Schema,
     statements: Statements,
     call_timeout: Duration,
+    pub(crate) marks: Marks,
     /// Work that is finished even if nobody waits for it any more.
     pub(crate) tasks: TaskTracker,
 }
@@ -34,8 +36,8 @@ pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 impl PostgresStore {
     pub(crate) fn new(pool: Pool, schema: Schema, call_timeout: Duration) -> Self {
         let statements = Statements::of(&schema.quoted);
-        let tasks = TaskTracker::new();
-        Self { inner: Arc::new(Inner { pool, schema, statements, call_timeout, tasks }) }
+        let (marks, tasks) = (Marks::default(), TaskTracker::new());
+        Self { inner: Arc::new(Inner { pool, schema, statements, call_timeout, marks, tasks }) }
     }
 
     pub(crate) fn inner(&self) -> &Inner {

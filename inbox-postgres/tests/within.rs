@@ -104,6 +104,25 @@ async fn until_someone_waits(database: &PostgresDatabase) {
 }
 
 #[tokio::test]
+async fn what_commits_late_is_found_behind_what_was_handled_meanwhile() {
+    let (database, inbox) = application(2).await;
+    let mut client = database.connect().await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    let within = inbox.scheduler().within(&transaction);
+    let late = within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
+    for id in 2..50 {
+        let command = Pay { id, cents: 5 };
+        inbox.scheduler().schedule(command, ScheduleOptions::new()).await.unwrap();
+    }
+    assert_eq!(inbox.process_pending().await.unwrap().completed, 48);
+    transaction.commit().await.unwrap();
+    // By a sweep, which comes as often as it is cheap.
+    while inbox.process_pending().await.unwrap().completed == 0 {}
+    let status = inbox.status(late.message_id()).await.unwrap().unwrap();
+    assert_eq!(status.deliveries[0].state, inbox::store::DeliveryState::Completed);
+}
+
+#[tokio::test]
 async fn under_repeatable_read_a_conflict_is_a_typed_error() {
     let (database, inbox) = application(2).await;
     let mut client = database.connect().await.unwrap();

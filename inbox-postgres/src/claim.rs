@@ -1,0 +1,156 @@
+use std::time::Instant;
+
+use deadpool_postgres::Object;
+use futures_util::future::try_join_all;
+use inbox_core::Now;
+use inbox_core::store::{LeaseRequest, LeaseToken, StoreError, Wanted};
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::claimed::Claimed;
+use crate::error::is_unique_violation;
+use crate::lease;
+use crate::marks::BEGINNING;
+use crate::row::column;
+use crate::schedule::{damaged, moment};
+use crate::sql::Sql;
+use crate::value::Span;
+
+impl PostgresStore {
+    pub(crate) async fn claim(
+        &self,
+        request: &LeaseRequest,
+        now: Now,
+    ) -> Result<Claimed, StoreError> {
+        let connection = self.connection().await?;
+        // Whatever fails from here on, what is in here goes back.
+        let mut claimed = self.claim_suspect(&connection, request, now).await?;
+        let suspect = claimed.leases().first().map(|lease| lease.handler_key.clone());
+        // One statement for each key, all sent at once.
+        let claims = request.wanted.iter().map(|wanted| {
+            let has_suspect = suspect.as_deref() == Some(wanted.handler_key.as_str());
+            let limit = wanted.limit.get() - u32::from(has_suspect);
+            self.claim_batch(&connection, request, wanted, limit, now)
+        });
+        for batch in try_join_all(claims).await? {
+            claimed.absorb(batch);
+        }
+        Ok(claimed)
+    }
+
+    /// Claims from the mark; if that is not enough, and it is cheap enough, from the beginning.
+    async fn claim_batch(
+        &self,
+        connection: &Object,
+        request: &LeaseRequest,
+        wanted: &Wanted,
+        limit: u32,
+        now: Now,
+    ) -> Result<Claimed, StoreError> {
+        let marks = &self.inner().marks;
+        let mark = marks.of(wanted);
+        let mut claimed = Claimed::new(self.clone(), Vec::new());
+        let mut room = limit;
+        let sweep = Some(BEGINNING).filter(|_| mark.low != BEGINNING && mark.may_sweep());
+        for low in std::iter::once(mark.low).chain(sweep) {
+            if room == 0 {
+                break;
+            }
+            let began = Instant::now();
+            let found = self.claim_from(connection, request, wanted, room, low, now).await?;
+            if low == BEGINNING {
+                marks.swept(wanted, began.elapsed());
+            }
+            for lease in found.leases() {
+                let held = lease.deliveries.len() + lease.unreadable.len();
+                room = room.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX));
+            }
+            claimed.absorb(found);
+        }
+        Ok(claimed)
+    }
+
+    async fn claim_from(
+        &self,
+        connection: &Object,
+        request: &LeaseRequest,
+        wanted: &Wanted,
+        limit: u32,
+        low: [i64; 4],
+        now: Now,
+    ) -> Result<Claimed, StoreError> {
+        let token = LeaseToken::new();
+        let versions = versions(wanted);
+        let rows = self
+            .query_on(
+                connection,
+                Sql::lease,
+                &[
+                    &moment(now),
+                    &Uuid::from_u128(token.as_u128()),
+                    &request.host,
+                    &wanted.handler_key,
+                    &versions,
+                    &i64::from(limit),
+                    &attempts(wanted),
+                    &Span(request.duration),
+                    &low[3],
+                    &low[2],
+                    &low[1],
+                    &low[0],
+                ],
+            )
+            .await?;
+        let found = rows.iter().map(|row| Ok((column(row, 3)?, column(row, 2)?)));
+        let found = found.collect::<Result<Vec<_>, String>>().map_err(damaged)?;
+        self.inner().marks.found(wanted, found.into_iter());
+        Ok(Claimed::new(self.clone(), lease::read(token, false, &rows)?))
+    }
+
+    async fn claim_suspect(
+        &self,
+        connection: &Object,
+        request: &LeaseRequest,
+        now: Now,
+    ) -> Result<Claimed, StoreError> {
+        let token = LeaseToken::new();
+        let pairs = || {
+            request.wanted.iter().flat_map(|wanted| {
+                versions(wanted).into_iter().map(move |version| (wanted, version))
+            })
+        };
+        let keys: Vec<_> = pairs().map(|(wanted, _)| wanted.handler_key.as_str()).collect();
+        let versions: Vec<_> = pairs().map(|(_, version)| version).collect();
+        let max_attempts: Vec<_> = pairs().map(|(wanted, _)| attempts(wanted)).collect();
+        let rows = self
+            .query_on(
+                connection,
+                Sql::lease_suspect,
+                &[
+                    &moment(now),
+                    &Uuid::from_u128(token.as_u128()),
+                    &request.host,
+                    &keys,
+                    &versions,
+                    &max_attempts,
+                    &Span(request.duration),
+                ],
+            )
+            .await;
+        match rows {
+            Ok(rows) => Ok(Claimed::new(self.clone(), lease::read(token, true, &rows)?)),
+            // Another call of this host was faster.
+            Err(error) if is_unique_violation(&error) => Ok(Claimed::new(self.clone(), Vec::new())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Versions beyond what the column holds are nobody's.
+fn versions(wanted: &Wanted) -> Vec<i32> {
+    wanted.versions.iter().filter_map(|version| i32::try_from(*version).ok()).collect()
+}
+
+fn attempts(wanted: &Wanted) -> i32 {
+    i32::try_from(wanted.max_attempts.get()).unwrap_or(i32::MAX)
+}
