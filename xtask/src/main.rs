@@ -1,5 +1,6 @@
 //! The repository's own commands. `cargo xtask` alone lists them.
 
+mod bench;
 mod ci;
 mod compile_time;
 mod deny;
@@ -19,6 +20,8 @@ cargo xtask ci              what must pass before a change lands: fmt, clippy, d
 cargo xtask link            duplicate keys across crates, in every profile (`test` takes two)
 cargo xtask compile-time [ITEMS]
                             what 200 (or ITEMS) contracts and handlers add to a build
+cargo xtask bench --quick [--peers none] [--json FILE]
+                            schedules and drains on PostgreSQL, with ratios to raw SQL
 cargo xtask ui              rewrites the expected compile errors; read the diff before committing
 ";
 
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
             Ok(items) => compile_time::report(items),
             Err(_) => Err(anyhow::anyhow!("`{items}` is not a number of items")),
         },
+        ["bench", arguments @ ..] => bench::run_with(arguments),
         ["ui"] => test::rewrite_expected_errors(),
         [] | ["help" | "--help"] => {
             print!("{USAGE}");

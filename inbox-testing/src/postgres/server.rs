@@ -12,8 +12,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// Waits for the end of its input, which comes when whoever started it is gone, for whatever reason.
 /// Then it stops the server and removes its data, unless a failed test asked to keep them.
 const KEEPER: &str = r#"
-"$1/postgres" -D "$2/data" -k "$2" -p "$3" -h 127.0.0.1 \
-    -c fsync=off -c full_page_writes=off -c max_connections=400 \
+"$1/postgres" -D "$2/data" -k "$2" -p "$3" -h 127.0.0.1 -c max_connections=400 $4 \
     > "$2/log" 2>&1 &
 server=$!
 cat > /dev/null
@@ -22,9 +21,13 @@ wait "$server"
 [ -e "$2/keep" ] || rm -rf "$2"
 "#;
 
+/// Fast, and gone after a power cut: tests need no more.
+const VOLATILE: &str = "-c fsync=off -c full_page_writes=off";
+
+/// As servers are run, with memory for a benchmark.
+const DURABLE: &str = "-c fsync=on -c synchronous_commit=on -c shared_buffers=512MB";
+
 /// A PostgreSQL server of one's own, gone when this value is dropped or its process ends.
-///
-/// It is fast and not durable: nothing is flushed to disk.
 #[derive(Debug)]
 pub struct PostgresServer {
     keeper: Child,
@@ -33,11 +36,24 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Starts a server with an empty database directory. As root, it runs as `postgres` or `nobody`.
+    /// Starts a server with an empty database directory that flushes nothing to disk. As root, it runs
+    /// as `postgres` or `nobody`.
     ///
     /// # Errors
     /// When PostgreSQL is not installed, or does not start.
     pub fn start() -> Result<Self, PostgresError> {
+        Self::start_with(VOLATILE)
+    }
+
+    /// Starts a server that keeps what it committed, for benchmarks.
+    ///
+    /// # Errors
+    /// When PostgreSQL is not installed, or does not start.
+    pub fn start_durable() -> Result<Self, PostgresError> {
+        Self::start_with(DURABLE)
+    }
+
+    fn start_with(settings: &str) -> Result<Self, PostgresError> {
         let binaries = binaries::directory()?;
         let user = ServerUser::find();
         let directory = make_directory(user)?;
@@ -54,6 +70,7 @@ impl PostgresServer {
         let port = free_port()?;
         let mut keeper = Command::new("sh");
         keeper.args(["-c", KEEPER, "keeper"]).args([&binaries, &directory]).arg(port.to_string());
+        keeper.arg(settings);
         keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
         user.runs(&mut keeper);
         let keeper = keeper.spawn().map_err(io("could not start a shell"))?;
