@@ -17,17 +17,20 @@ held AS MATERIALIZED (
     ORDER BY lease.token
     FOR UPDATE OF lease
 ),
+-- Unpacked once: to look for each delivery in the arrays would be quadratic.
+open AS MATERIALIZED (
+    SELECT held.token, held.handler_key, held.leased_at, held.open, one.*
+    FROM held
+    CROSS JOIN LATERAL unnest(
+        held.message_ids, held.versions, held.priorities, held.attempts, held.delayed_retries
+    ) WITH ORDINALITY AS one (message_id, version, priority, attempt, delayed_retries, bit)
+    WHERE get_bit(held.open, one.bit::integer - 1) = 1
+),
 settled AS MATERIALIZED (
-    SELECT asked.*, held.handler_key, held.leased_at, held.open, place.bit,
-           held.versions[place.bit] AS version, held.priorities[place.bit] AS priority,
-           held.attempts[place.bit] AS attempt, held.delayed_retries[place.bit] AS delayed_retries,
-           clock.now
+    SELECT asked.*, open.handler_key, open.leased_at, open.open, open.bit::integer AS bit,
+           open.version, open.priority, open.attempt, open.delayed_retries, clock.now
     FROM clock, asked
-    JOIN held USING (token)
-    CROSS JOIN LATERAL (
-        SELECT array_position(held.message_ids, asked.message_id) AS bit
-    ) AS place
-    WHERE place.bit IS NOT NULL AND get_bit(held.open, place.bit - 1) = 1
+    JOIN open USING (token, message_id)
 ),
 -- The bits of all that is settled under one token, taken out of what was open.
 rest AS MATERIALIZED (

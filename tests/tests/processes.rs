@@ -1,4 +1,4 @@
-//! Several processes on one file, killed and started again: nothing is lost, nothing is doubled.
+//! Several processes on one store, killed and started again: nothing is lost, nothing is doubled.
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use inbox::store::{DeliveryCount, Inspect as _};
+use inbox::postgres::PostgresOptions;
+use inbox::store::{DeliveryCount, Inspect};
 use inbox::testing::ledger::{Expectations, Ledger, stored};
+use inbox::testing::postgres::PostgresDatabase;
 
 const PROCESSES: u64 = 4;
 const MESSAGES: u64 = 20_000;
@@ -16,14 +18,14 @@ const KILLS: usize = 16;
 const SHARED: u64 = 250;
 
 struct Fleet {
-    store: PathBuf,
+    store: String,
     ledger: PathBuf,
     workers: Vec<Child>,
 }
 
 impl Fleet {
-    fn start(directory: &Path) -> Self {
-        let (store, ledger) = (directory.join("inbox.db"), directory.join("ledger"));
+    fn start(store: String, directory: &Path) -> Self {
+        let ledger = directory.join("ledger");
         let mut fleet = Self { store, ledger, workers: Vec::new() };
         for number in 0..PROCESSES {
             let worker = fleet.spawn(number);
@@ -36,7 +38,8 @@ impl Fleet {
         let share = MESSAGES / PROCESSES;
         let count = (share + SHARED).min(MESSAGES - number * share);
         Command::new(env!("CARGO_BIN_EXE_ledger_worker"))
-            .args([&self.store, &self.ledger])
+            .arg(&self.store)
+            .arg(&self.ledger)
             .args([(number * share).to_string(), count.to_string()])
             .stdin(Stdio::piped())
             .spawn()
@@ -91,8 +94,22 @@ fn all(counts: &[DeliveryCount]) -> u64 {
 #[tokio::test]
 async fn four_processes_on_one_file_with_kills_lose_and_double_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let mut fleet = Fleet::start(directory.path());
-    let store = inbox::sqlite::open(&fleet.store).await.unwrap();
+    let file = directory.path().join("inbox.db");
+    let store = inbox::sqlite::open(&file).await.unwrap();
+    rough_times(&store, file.to_string_lossy().into_owned(), directory.path()).await;
+}
+
+#[tokio::test]
+async fn four_processes_on_one_server_with_kills_lose_and_double_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = PostgresDatabase::create().await.unwrap();
+    let options = PostgresOptions::new().connections(1).ensure_schema();
+    let store = options.open_config(database.config().clone()).await.unwrap();
+    rough_times(&store, database.url(), directory.path()).await;
+}
+
+async fn rough_times(store: &dyn Inspect, address: String, directory: &Path) {
+    let mut fleet = Fleet::start(address, directory);
     // By progress and not by time, so that every kill meets a busy process.
     let mut next_kill = 0;
     let mut kills = 0;
@@ -112,7 +129,7 @@ async fn four_processes_on_one_file_with_kills_lose_and_double_nothing() {
     }
     fleet.finish();
     let expectations = Expectations::new().handler_keys("work", ["work"]).settled();
-    let stored = stored(&store).await.unwrap();
+    let stored = stored(store).await.unwrap();
     let summary = Ledger::read(&fleet.ledger).unwrap().check(&stored, &expectations).unwrap();
     println!("{summary}");
     // Every hundredth never works; all others do, whatever happened to their processes.

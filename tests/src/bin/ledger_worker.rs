@@ -1,14 +1,14 @@
 //! One process of several on one store: schedules its share of commands, and works off whatever is
 //! due until its input ends. Its runs are noted in a ledger. Killed and started again, it goes on.
 //!
-//! `ledger_worker STORE LEDGER FIRST COUNT`
+//! `ledger_worker STORE LEDGER FIRST COUNT`, where STORE is a file or a PostgreSQL address.
 
 use std::io::Read as _;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use inbox::hosting::PassReport;
-use inbox::store::StoreError;
+use inbox::postgres::PostgresOptions;
+use inbox::sqlite::SqliteOptions;
+use inbox::store::Store;
 use inbox::testing::ledger::Ledger;
 use inbox::{Context, Inbox, ScheduleOptions, handler, inbox_contract};
 use inbox_tests::BoxError;
@@ -43,23 +43,29 @@ async fn main() -> Result<(), BoxError> {
     std::panic::set_hook(Box::new(|_| {}));
     let mut arguments = std::env::args().skip(1);
     let mut next = || arguments.next().ok_or("ledger_worker STORE LEDGER FIRST COUNT");
-    let (store, ledger) = (PathBuf::from(next()?), PathBuf::from(next()?));
+    let (store, ledger) = (next()?, Ledger::open(next()?)?);
     let (first, count): (u64, u64) = (next()?.parse()?, next()?.parse()?);
-
-    let ledger = Ledger::open(ledger)?;
+    if store.starts_with("postgres://") {
+        let options = PostgresOptions::new().connections(4).ensure_schema();
+        return work_on(options.open(&store).await?, &ledger, first..first + count).await;
+    }
     // Patient: the processes are many and the test is not about waiting.
-    let store = inbox::sqlite::SqliteOptions::new()
+    let options = SqliteOptions::new()
         .busy_timeout(Duration::from_mins(1))
-        .call_timeout(Duration::from_mins(2))
-        .open(store)
-        .await?;
+        .call_timeout(Duration::from_mins(2));
+    work_on(options.open(store).await?, &ledger, first..first + count).await
+}
+
+async fn work_on<S: Store>(
+    store: S,
+    ledger: &Ledger,
+    mut rest: std::ops::Range<u64>,
+) -> Result<(), BoxError> {
     let inbox = Inbox::builder(store)
         .lease_duration(Duration::from_millis(500))
         .layer(ledger.layer())
         .build()
         .await?;
-
-    let mut rest = first..first + count;
     let over = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
     while !over.is_finished() {
         let chunk: Vec<_> = rest.by_ref().take(CHUNK.try_into()?).collect();
@@ -67,8 +73,7 @@ async fn main() -> Result<(), BoxError> {
         for receipt in inbox.scheduler().schedule_all(commands).await? {
             ledger.accepted(&receipt?, None);
         }
-        let pass: Result<PassReport, StoreError> = inbox.process_pending().await;
-        if pass?.leased == 0 && rest.is_empty() {
+        if inbox.process_pending().await?.leased == 0 && rest.is_empty() {
             // Nothing to do: leases and retries become due by themselves.
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
