@@ -121,3 +121,7 @@ pub mod policy {
 #[cfg(all(doctest, feature = "testing"))]
 #[doc = include_str!("../../docs/guides/write-your-own-store.md")]
 struct WriteYourOwnStore;
+
+#[cfg(all(doctest, feature = "postgres"))]
+#[doc = include_str!("../../docs/guides/postgres.md")]
+struct Postgres;
