@@ -1,11 +1,15 @@
 use std::time::Duration;
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::{Config, NoTls};
 
 use crate::PostgresStore;
 use crate::schema::Schema;
+
+/// The statements are written for plans that fit every case, and planning each anew takes longer than
+/// running it.
+const SESSION: &str = "SET plan_cache_mode = force_generic_plan";
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -77,6 +81,11 @@ impl PostgresOptions {
             .create_timeout(Some(self.call_timeout))
             .recycle_timeout(Some(self.call_timeout))
             .runtime(Runtime::Tokio1)
+            .post_create(Hook::async_fn(|client, _| {
+                Box::pin(
+                    async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) },
+                )
+            }))
             .build()
             .map_err(|error| {
                 StoreError::new(StoreErrorKind::CannotOpen, "the pool cannot be made")
