@@ -37,7 +37,8 @@ CREATE TABLE :schema.ready (
     delayed_retries integer     NOT NULL DEFAULT 0,
     suspect         boolean     NOT NULL DEFAULT false,
     CONSTRAINT ready_pkey PRIMARY KEY (handler_key, priority, seq),
-    CONSTRAINT ready_has_a_handler CHECK (handler_key <> '')
+    CONSTRAINT ready_has_a_handler CHECK (handler_key <> ''),
+    CONSTRAINT ready_priority_is_known CHECK (priority BETWEEN 0 AND 3)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0, autovacuum_vacuum_insert_scale_factor = 0.5);
 
@@ -82,6 +83,7 @@ CREATE TABLE :schema.waiting (
     reason          text        NOT NULL,
     error           text,
     CONSTRAINT waiting_pkey PRIMARY KEY (message_id, handler_key),
+    CONSTRAINT waiting_priority_is_known CHECK (priority BETWEEN 0 AND 3),
     CONSTRAINT waiting_reason_is_known CHECK (reason IN ('delay', 'retry', 'no-route')),
     CONSTRAINT waiting_without_handler_is_for_a_route
         CHECK ((handler_key = '') = (reason = 'no-route'))
@@ -115,7 +117,8 @@ CREATE TABLE :schema.dead (
     error_type      text        NOT NULL,
     error           text        NOT NULL,
     dead_at         timestamptz NOT NULL,
-    CONSTRAINT dead_pkey PRIMARY KEY (message_id, handler_key)
+    CONSTRAINT dead_pkey PRIMARY KEY (message_id, handler_key),
+    CONSTRAINT dead_priority_is_known CHECK (priority BETWEEN 0 AND 3)
 );
 
 -- Settled for good. Append-only; partitioned, so that old history can be dropped at once.

@@ -16,7 +16,8 @@ envelope AS MATERIALIZED (
         place
     )
 ),
--- In the order of the keys, so that two callers never wait for each other; of equal keys the first.
+-- In the order of keys, or else of ids, so that no two callers wait for each other; of equal keys the
+-- first.
 accepted AS (
     INSERT INTO :schema.message (
         id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
@@ -25,7 +26,7 @@ accepted AS (
     SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, now
     FROM envelope
-    ORDER BY tenant, contract, idempotency_key, place
+    ORDER BY tenant, contract, idempotency_key, CASE WHEN idempotency_key IS NULL THEN id END, place
     ON CONFLICT DO NOTHING
     RETURNING id, accepted_at
 ),

@@ -3,12 +3,13 @@ WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 due AS MATERIALIZED (
-    SELECT waiting.ctid AS row
-    FROM clock, :schema.waiting AS waiting
-    WHERE waiting.handler_key <> '' AND waiting.due_at <= clock.now
-    ORDER BY waiting.due_at
+    SELECT ctid AS row
+    FROM :schema.waiting
+    -- A subselect, and no join: only so is it a condition of the index.
+    WHERE handler_key <> '' AND due_at <= (SELECT now FROM clock)
+    ORDER BY due_at
     LIMIT $2
-    FOR UPDATE OF waiting SKIP LOCKED
+    FOR UPDATE SKIP LOCKED
 ),
 taken AS (
     DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM due)) RETURNING *

@@ -5,11 +5,11 @@ WITH clock AS MATERIALIZED (
 ),
 expired AS MATERIALIZED (
     SELECT lease.*
-    FROM clock, :schema.lease AS lease
-    WHERE lease.expires_at <= clock.now
+    FROM :schema.lease AS lease
+    WHERE lease.expires_at <= (SELECT now FROM clock)
     ORDER BY lease.expires_at, lease.token
     LIMIT $2
-    FOR UPDATE OF lease SKIP LOCKED
+    FOR UPDATE SKIP LOCKED
 ),
 ended AS (
     DELETE FROM :schema.lease AS lease USING expired WHERE lease.token = expired.token

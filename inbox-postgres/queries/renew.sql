@@ -10,7 +10,8 @@ held AS MATERIALIZED (
     FOR UPDATE OF lease
 )
 UPDATE :schema.lease AS lease
-SET expires_at = clock.now + $3::interval
+-- Never shorter than another renewal, which came later and got the lock first, has promised.
+SET expires_at = greatest(lease.expires_at, clock.now + $3::interval)
 FROM clock, held
 WHERE lease.token = held.token
 RETURNING lease.token, lease.expires_at

@@ -1,7 +1,5 @@
-use std::time::Instant;
-
 use deadpool_postgres::Object;
-use futures_util::future::try_join_all;
+use futures_util::future::join_all;
 use inbox_core::Now;
 use inbox_core::store::{LeaseRequest, LeaseToken, StoreError, Wanted};
 use uuid::Uuid;
@@ -22,23 +20,43 @@ impl PostgresStore {
         request: &LeaseRequest,
         now: Now,
     ) -> Result<Claimed, StoreError> {
-        let connection = self.connection().await?;
+        let mut working = self.connection().await?;
+        let claimed = self.claim_on(working.get()?, request, now).await;
+        working.done();
+        claimed
+    }
+
+    async fn claim_on(
+        &self,
+        connection: &Object,
+        request: &LeaseRequest,
+        now: Now,
+    ) -> Result<Claimed, StoreError> {
         // Whatever fails from here on, what is in here goes back.
-        let mut claimed = self.claim_suspect(&connection, request, now).await?;
+        let mut claimed = self.claim_suspect(connection, request, now).await?;
         let suspect = claimed.leases().first().map(|lease| lease.handler_key.clone());
         // One statement for each key, all sent at once.
         let claims = request.wanted.iter().map(|wanted| {
             let has_suspect = suspect.as_deref() == Some(wanted.handler_key.as_str());
             let limit = wanted.limit.get() - u32::from(has_suspect);
-            self.claim_batch(&connection, request, wanted, limit, now)
+            self.claim_batch(connection, request, wanted, limit, now)
         });
-        for batch in try_join_all(claims).await? {
-            claimed.absorb(batch);
+        // All are waited for: a claim that is dropped on its way would hold what nobody works on.
+        let mut failed = None;
+        for batch in join_all(claims).await {
+            match batch {
+                Ok(batch) => claimed.absorb(batch),
+                Err(error) => failed = Some(error),
+            }
         }
-        Ok(claimed)
+        match failed {
+            // What one key's trouble left of the others is worked on.
+            Some(error) if claimed.leases().is_empty() => Err(error),
+            _ => Ok(claimed),
+        }
     }
 
-    /// Claims from the mark; if that is not enough, and it is cheap enough, from the beginning.
+    /// Claims from the mark and, if it is time or there is room, from the beginning.
     async fn claim_batch(
         &self,
         connection: &Object,
@@ -51,16 +69,14 @@ impl PostgresStore {
         let mark = marks.of(wanted);
         let mut claimed = Claimed::new(self.clone(), Vec::new());
         let mut room = limit;
-        let sweep = Some(BEGINNING).filter(|_| mark.low != BEGINNING && mark.may_sweep());
-        for low in std::iter::once(mark.low).chain(sweep) {
+        for low in mark.starts() {
             if room == 0 {
                 break;
             }
-            let began = Instant::now();
+            // Noted however it ends: a sweep that takes too long must not be the next thing tried.
+            let sweeping = (low == BEGINNING).then(|| marks.sweeping(wanted));
             let found = self.claim_from(connection, request, wanted, room, low, now).await?;
-            if low == BEGINNING {
-                marks.swept(wanted, began.elapsed());
-            }
+            drop(sweeping);
             for lease in found.leases() {
                 let held = lease.deliveries.len() + lease.unreadable.len();
                 room = room.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX));

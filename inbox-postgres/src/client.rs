@@ -1,5 +1,5 @@
 use deadpool_postgres::Object;
-use inbox_core::store::StoreError;
+use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::Row;
 
 use crate::error::translate;
@@ -31,5 +31,39 @@ impl Client<'_> {
             }
         };
         rows.map_err(translate)
+    }
+}
+
+/// A connection of the pool that is at work. Dropped before it is [`done`](Self::done), whatever it
+/// was doing is cancelled and it does not go back: the next one to use it would wait behind that.
+pub(crate) struct Working(Option<Object>);
+
+impl Working {
+    pub(crate) fn new(connection: Object) -> Self {
+        Self(Some(connection))
+    }
+
+    pub(crate) fn get(&mut self) -> Result<&mut Object, StoreError> {
+        self.0.as_mut().ok_or_else(|| StoreError::new(StoreErrorKind::Closed, "it was given back"))
+    }
+
+    /// Gives the connection back.
+    pub(crate) fn done(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let Some(connection) = self.0.take() else { return };
+        let connection = Object::take(connection);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let cancel = connection.cancel_token();
+            runtime.spawn(async move {
+                // Best effort: the server notices a closed connection by itself, only later.
+                let _ = cancel.cancel_query(tokio_postgres::NoTls).await;
+                drop(connection);
+            });
+        }
     }
 }

@@ -8,8 +8,10 @@ use crate::PostgresStore;
 use crate::schema::Schema;
 
 /// The statements are written for plans that fit every case, and planning each anew takes longer than
-/// running it.
-const SESSION: &str = "SET plan_cache_mode = force_generic_plan";
+/// running it. Without statistics, a claim would otherwise read and sort the whole queue.
+const SESSION: &str = "SET plan_cache_mode = force_generic_plan;
+SET enable_bitmapscan = off;
+SET jit = off";
 
 /// How a store is opened.
 #[derive(Debug, Clone)]

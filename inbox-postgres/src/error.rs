@@ -1,3 +1,4 @@
+use deadpool_postgres::{PoolError, TimeoutType};
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
@@ -7,7 +8,7 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
         Some(&SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED) => {
             (StoreErrorKind::Busy, "another transaction was in the way: do it again")
         }
-        Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::TOO_MANY_CONNECTIONS) => {
+        Some(&SqlState::LOCK_NOT_AVAILABLE) => {
             (StoreErrorKind::Busy, "the database is busy: do it again later")
         }
         Some(&SqlState::QUERY_CANCELED) => {
@@ -33,9 +34,13 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
         Some(&SqlState::UNTRANSLATABLE_CHARACTER | &SqlState::INVALID_TEXT_REPRESENTATION) => {
             (StoreErrorKind::Other, "the database cannot keep this text or this JSON")
         }
+        Some(code) if breaks_connection(code) => {
+            (StoreErrorKind::TimedOut, "the database ended the connection")
+        }
         Some(_) => (StoreErrorKind::Other, "the database refused a statement"),
         // Nobody knows how far it got.
-        None => (StoreErrorKind::TimedOut, "the connection to the database broke"),
+        None if is_io(&error) => (StoreErrorKind::TimedOut, "the connection to the database broke"),
+        None => (StoreErrorKind::Other, "the driver refused a statement"),
     };
     StoreError::new(kind, what).caused_by(error)
 }
@@ -47,14 +52,37 @@ pub(crate) fn is_unique_violation(error: &StoreError) -> bool {
     cause.and_then(tokio_postgres::Error::code) == Some(&SqlState::UNIQUE_VIOLATION)
 }
 
+/// Whether the server was stopped, or cut the connection, while something was under way.
+fn breaks_connection(code: &SqlState) -> bool {
+    let code = code.code();
+    code.starts_with("08") || ["57P01", "57P02", "57P05", "25P03"].contains(&code)
+}
+
+fn is_io(error: &tokio_postgres::Error) -> bool {
+    let cause = std::error::Error::source(error);
+    error.is_closed() || cause.is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
+}
+
 /// A connection could not be had; nothing was asked of the database.
-pub(crate) fn unreachable(error: deadpool_postgres::PoolError) -> StoreError {
-    match error {
-        deadpool_postgres::PoolError::Timeout(_) => StoreError::new(
+pub(crate) fn unreachable(error: PoolError) -> StoreError {
+    let (kind, what) = match &error {
+        PoolError::Timeout(TimeoutType::Wait) => (
             StoreErrorKind::Busy,
             "no connection became free in time: make the pool larger, or do less at once",
         ),
-        error => StoreError::new(StoreErrorKind::CannotOpen, "the database cannot be reached")
-            .caused_by(error),
-    }
+        PoolError::Timeout(_) => {
+            (StoreErrorKind::Busy, "the database did not answer in time when it was connected to")
+        }
+        PoolError::Closed => (StoreErrorKind::Closed, "the store was closed"),
+        // A server that is starting, full or away comes back.
+        PoolError::Backend(cause) if is_io(cause) || is_away(cause) => {
+            (StoreErrorKind::Busy, "the database cannot be reached at the moment")
+        }
+        _ => (StoreErrorKind::CannotOpen, "the database refuses the connection"),
+    };
+    StoreError::new(kind, what).caused_by(error)
+}
+
+fn is_away(error: &tokio_postgres::Error) -> bool {
+    matches!(error.code(), Some(&SqlState::CANNOT_CONNECT_NOW | &SqlState::TOO_MANY_CONNECTIONS))
 }

@@ -60,9 +60,9 @@ impl PostgresStore {
     }
 
     async fn register(&self, routes: &[Route], now: Now) -> Result<Vec<KnownRoute>, StoreError> {
-        let mut connection = self.connection().await?;
+        let mut working = self.connection().await?;
         // Dropped before its commit, it is rolled back.
-        let transaction = connection.transaction().await.map_err(translate)?;
+        let transaction = working.get()?.transaction().await.map_err(translate)?;
         let table =
             format!("LOCK TABLE {}.route IN SHARE ROW EXCLUSIVE MODE", self.inner().schema.quoted);
         transaction.batch_execute(&table).await.map_err(translate)?;
@@ -101,6 +101,7 @@ impl PostgresStore {
             .map_err(translate)?;
         let rows = transaction.query(text(Sql::routes), &[&contracts]).await.map_err(translate)?;
         transaction.commit().await.map_err(translate)?;
+        working.done();
         let known = rows.iter().map(|row| {
             let (contract, handler_key) = (column(row, 0)?, column(row, 1)?);
             Ok(KnownRoute { contract, handler_key, superseded_by: column(row, 2)? })

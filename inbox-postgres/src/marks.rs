@@ -7,6 +7,9 @@ use inbox_core::store::Wanted;
 /// A sweep that is faster is made whenever there is time for it.
 const CHEAP: Duration = Duration::from_millis(5);
 
+/// However much there is to do, one is made about this often.
+const OFTEN: Duration = Duration::from_millis(200);
+
 /// A slower one takes at most this share of the time.
 const SHARE: u32 = 30;
 
@@ -38,9 +41,35 @@ pub(crate) const BEGINNING: [i64; 4] = [i64::MIN; 4];
 impl Mark {
     const FIRST: Self = Self { low: BEGINNING, swept: None };
 
-    /// Whether a sweep would not cost more than it should.
-    pub(crate) fn may_sweep(&self) -> bool {
-        self.swept.is_none_or(|last| last.took < CHEAP || last.ended.elapsed() > last.took * SHARE)
+    /// Where the claims of one call start, one after the other.
+    pub(crate) fn starts(&self) -> Vec<[i64; 4]> {
+        if self.low == BEGINNING {
+            return vec![BEGINNING];
+        }
+        let is_affordable = self
+            .swept
+            .is_none_or(|last| last.took < CHEAP || last.ended.elapsed() > last.took * SHARE);
+        let is_due = self.swept.is_none_or(|last| last.ended.elapsed() > OFTEN);
+        match (is_affordable, is_due) {
+            // First: a deep backlog would leave it no room, for as long as there is one.
+            (true, true) => vec![BEGINNING, self.low],
+            (true, false) => vec![self.low, BEGINNING],
+            (false, _) => vec![self.low],
+        }
+    }
+}
+
+/// A sweep that is under way. Its time is noted when it ends, whatever its end is.
+pub(crate) struct Sweeping<'a> {
+    marks: &'a Marks,
+    wanted: &'a Wanted,
+    began: Instant,
+}
+
+impl Drop for Sweeping<'_> {
+    fn drop(&mut self) {
+        let sweep = Sweep { ended: Instant::now(), took: self.began.elapsed() };
+        self.marks.lock().entry(key(self.wanted)).or_insert(Mark::FIRST).swept = Some(sweep);
     }
 }
 
@@ -61,10 +90,9 @@ impl Marks {
         }
     }
 
-    /// A sweep from the beginning took so long.
-    pub(crate) fn swept(&self, wanted: &Wanted, took: Duration) {
-        let sweep = Sweep { ended: Instant::now(), took };
-        self.lock().entry(key(wanted)).or_insert(Mark::FIRST).swept = Some(sweep);
+    /// A sweep from the beginning begins.
+    pub(crate) fn sweeping<'a>(&'a self, wanted: &'a Wanted) -> Sweeping<'a> {
+        Sweeping { marks: self, wanted, began: Instant::now() }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<(String, Vec<u32>), Mark>> {
@@ -75,4 +103,25 @@ impl Marks {
 
 fn key(wanted: &Wanted) -> (String, Vec<u32>) {
     (wanted.handler_key.clone(), wanted.versions.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(took: Duration, ago: Duration) -> Mark {
+        let ended = Instant::now().checked_sub(ago).unwrap();
+        Mark { low: [7; 4], swept: Some(Sweep { ended, took }) }
+    }
+
+    #[test]
+    fn a_sweep_that_is_due_comes_first_and_one_that_is_too_slow_not_at_all() {
+        let (cheap, slow) = (Duration::from_millis(1), Duration::from_secs(1));
+        let (just_now, long_ago) = (Duration::ZERO, Duration::from_mins(1));
+        assert_eq!(mark(cheap, long_ago).starts(), [BEGINNING, [7; 4]]);
+        assert_eq!(mark(cheap, just_now).starts(), [[7; 4], BEGINNING]);
+        assert_eq!(mark(slow, just_now).starts(), [[7; 4]]);
+        assert_eq!(mark(slow, long_ago).starts(), [BEGINNING, [7; 4]]);
+        assert_eq!(Mark::FIRST.starts(), [BEGINNING]);
+    }
 }

@@ -46,8 +46,8 @@ impl PostgresStore {
     pub async fn validate_schema(&self) -> Result<(), StoreError> {
         self.in_time(async {
             let name = &self.inner().schema.name;
-            let mut connection = self.connection().await?;
-            let transaction = connection.transaction().await.map_err(translate)?;
+            let mut working = self.connection().await?;
+            let transaction = working.get()?.transaction().await.map_err(translate)?;
             let exists = "SELECT to_regclass($1) IS NOT NULL";
             let table = format!("{}.migration", self.inner().schema.quoted);
             let row = transaction.query_one(exists, &[&table]).await.map_err(translate)?;
@@ -55,6 +55,8 @@ impl PostgresStore {
                 true => self.applied(&transaction).await?,
                 false => Vec::new(),
             };
+            transaction.rollback().await.map_err(translate)?;
+            working.done();
             check(name, &applied)?;
             if applied.len() == MIGRATIONS.len() {
                 return Ok(());
@@ -92,13 +94,19 @@ impl PostgresStore {
     async fn migrate(&self) -> Result<(), StoreError> {
         let schema = &self.inner().schema;
         let fill = |sql: &str| sql.replace(":schema", &schema.quoted);
-        let mut connection = self.connection().await?;
+        let mut working = self.connection().await?;
         // The lock goes with the transaction, however that ends.
-        let transaction = connection.transaction().await.map_err(translate)?;
+        let transaction = working.get()?.transaction().await.map_err(translate)?;
         let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
         let name = format!("inbox migration of {}", schema.name);
         transaction.execute(lock, &[&name]).await.map_err(translate)?;
-        transaction.batch_execute(&fill(HISTORY)).await.map_err(translate)?;
+        // Only where it is missing: a role that owns the schema need not own the database.
+        let exists = "SELECT to_regclass($1) IS NOT NULL";
+        let table = format!("{}.migration", schema.quoted);
+        let row = transaction.query_one(exists, &[&table]).await.map_err(translate)?;
+        if !row.get::<_, bool>(0) {
+            transaction.batch_execute(&fill(HISTORY)).await.map_err(translate)?;
+        }
         let applied = self.applied(&transaction).await?;
         check(&schema.name, &applied)?;
         for migration in &MIGRATIONS[applied.len().min(MIGRATIONS.len())..] {
@@ -113,7 +121,9 @@ impl PostgresStore {
             let (version, name) = (migration.version, migration.name);
             tracing::info!(schema = schema.name, version, name, "schema migrated");
         }
-        transaction.commit().await.map_err(translate)
+        transaction.commit().await.map_err(translate)?;
+        working.done();
+        Ok(())
     }
 
     /// What was applied, in order, and whether its text is still ours.

@@ -1,6 +1,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use deadpool_postgres::Object;
 use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::{Priority, Start};
 use inbox_core::store::{Accepted, StoreError, StoreErrorKind, StoreFuture, StoredMessage, Writer};
@@ -8,6 +9,7 @@ use inbox_core::{Now, Timestamp};
 
 use crate::PostgresStore;
 use crate::client::Client;
+use crate::error::translate;
 use crate::row::{column, headers_json, message_id, stored_message, timestamp, uuid};
 use crate::sql::Sql;
 use crate::value::{Json, Moment, Span};
@@ -22,12 +24,31 @@ impl Writer for PostgresStore {
                 return Ok(Vec::new());
             }
             self.in_time(async {
-                let connection = self.connection().await?;
-                accept(self, Client::Ours(&connection), &envelopes, now).await
+                let mut working = self.connection().await?;
+                let answer = accept_ours(self, working.get()?, &envelopes, now).await;
+                working.done();
+                answer
             })
             .await
         })
     }
+}
+
+/// All of them or none, on a connection of ours. One needs no transaction: it is one statement.
+async fn accept_ours(
+    store: &PostgresStore,
+    connection: &mut Object,
+    envelopes: &[Envelope],
+    now: Now,
+) -> Result<Vec<Accepted>, StoreError> {
+    if envelopes.len() == 1 {
+        return accept(store, Client::Ours(connection), envelopes, now).await;
+    }
+    // Dropped before its commit, it is rolled back.
+    let transaction = connection.transaction().await.map_err(translate)?;
+    let accepted = accept(store, Client::TheirsPooled(&transaction), envelopes, now).await?;
+    transaction.commit().await.map_err(translate)?;
+    Ok(accepted)
 }
 
 /// Stores what is new, and looks up what was accepted before. An acceptance that is under way

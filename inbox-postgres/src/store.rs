@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use tokio_util::task::TaskTracker;
 
-use crate::client::Client;
+use crate::client::{Client, Working};
 use crate::error::unreachable;
 use crate::marks::Marks;
 use crate::schema::Schema;
@@ -51,8 +51,8 @@ impl PostgresStore {
         self.inner.pool.close();
     }
 
-    pub(crate) async fn connection(&self) -> Result<Object, StoreError> {
-        self.inner.pool.get().await.map_err(unreachable)
+    pub(crate) async fn connection(&self) -> Result<Working, StoreError> {
+        self.inner.pool.get().await.map(Working::new).map_err(unreachable)
     }
 
     /// Runs one statement on any connection, and gives up waiting in time.
@@ -62,8 +62,10 @@ impl PostgresStore {
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         self.in_time(async {
-            let connection = self.connection().await?;
-            self.query_on(&connection, sql, parameters).await
+            let mut working = self.connection().await?;
+            let answer = self.query_on(working.get()?, sql, parameters).await;
+            working.done();
+            answer
         })
         .await
     }

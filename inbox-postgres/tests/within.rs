@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+use std::time::Duration;
+
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{Acceptance, ScheduleError, ScheduleOptions};
 use inbox::store::{Inspect as _, StoreErrorKind};
@@ -147,6 +149,28 @@ async fn a_transaction_on_another_database_is_told_that_the_schema_is_missing() 
     let error = within.schedule(payment(), ScheduleOptions::new()).await.unwrap_err();
     let ScheduleError::Store(error) = error else { panic!("{error}") };
     assert_eq!(error.kind(), StoreErrorKind::Schema, "{error}");
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_any_more_holds_no_connection() {
+    let (database, _inbox) = application(1).await;
+    let options = PostgresOptions::new().connections(1).call_timeout(Duration::from_secs(2));
+    let store = options.open_config(database.config().clone()).await.unwrap();
+    let inbox = Inbox::builder(store).build().await.unwrap();
+    let mut client = database.connect().await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    let within = inbox.scheduler().within(&transaction);
+    within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
+    // Waits for the transaction that accepts the same key, until its patience ends.
+    let refused = inbox.scheduler().schedule(payment(), ScheduleOptions::new()).await;
+    let Err(ScheduleError::Store(error)) = refused else { panic!("{refused:?}") };
+    assert_eq!(error.kind(), StoreErrorKind::TimedOut, "{error}");
+    // The only connection is not stuck behind it.
+    let other = Pay { id: 2, cents: 5 };
+    inbox.scheduler().schedule(other, ScheduleOptions::new()).await.unwrap();
+    transaction.rollback().await.unwrap();
+    let status = inbox.store().counts().await.unwrap();
+    assert_eq!(status.iter().map(|count| count.count).sum::<u64>(), 1, "{status:?}");
 }
 
 #[tokio::test]
