@@ -3,7 +3,7 @@ use std::str::FromStr as _;
 use inbox_core::Now;
 use inbox_core::message::MessageId;
 use inbox_core::store::{
-    AttemptRecord, Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
+    AttemptRecord, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
     MessageRecord, Page, StoreFuture,
 };
 use tokio_postgres::Row;
@@ -51,15 +51,7 @@ impl Inspect for PostgresStore {
                 )
                 .await?;
             let found = rows.iter().map(delivery).collect::<Result<Vec<_>, _>>();
-            let mut deliveries = found.map_err(damaged)?;
-            let is_last = deliveries.len() <= size as usize;
-            deliveries.truncate(size as usize);
-            let last = deliveries.last().filter(|_| !is_last);
-            let next = last.map(|last| Cursor {
-                message_id: last.message_id,
-                handler_key: last.handler_key.clone(),
-            });
-            Ok(Page { deliveries, next })
+            Ok(Page::of(found.map_err(damaged)?, size))
         })
     }
 

@@ -1,5 +1,5 @@
 use inbox_core::Now;
-use inbox_core::settle::DeadReason;
+use inbox_core::settle::ErrorReport;
 use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, StoreFuture};
 
 use crate::PostgresStore;
@@ -11,10 +11,6 @@ use crate::store::Parameters;
 
 /// Rows that one statement moves while a handler registers.
 const PAGE: u32 = 1_000;
-
-/// What is said about a worker that did not report back.
-const VANISHED: &str = "the worker did not report back before its lease expired: it crashed, its \
-                        handler blocked the thread, or it was cut off from the store";
 
 impl Maintain for PostgresStore {
     fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
@@ -36,9 +32,9 @@ impl Maintain for PostgresStore {
 
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
         Box::pin(async move {
-            let reason = DeadReason::LeaseExpired.as_str();
-            let limit = i64::from(limit);
-            let parameters: Parameters<'_> = &[&moment(now), &limit, &reason, &VANISHED];
+            let (limit, error) = (i64::from(limit), ErrorReport::lease_expired());
+            let parameters: Parameters<'_> =
+                &[&moment(now), &limit, &error.error_type, &error.text];
             let rows = self.query(Sql::reclaim, parameters).await?;
             let Some(row) = rows.first() else { return Ok(Reclaimed::default()) };
             let count = |at| column::<i64>(row, at).map(i64::unsigned_abs).map_err(damaged);

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::Object;
 use inbox_core::message::{Envelope, MessageId};
-use inbox_core::schedule::{Priority, Start};
+use inbox_core::schedule::Start;
 use inbox_core::store::{Accepted, StoreError, StoreErrorKind, StoreFuture, StoredMessage, Writer};
 use inbox_core::{Now, Timestamp};
 
@@ -124,7 +124,7 @@ async fn insert(
                 &each!(e => e.message.correlation_id.as_deref()),
                 &each!(e => e.message.causation_id.as_deref()),
                 &each!(e => e.message.deliver_by.map(Moment)),
-                &each!(e => priority(e.priority)),
+                &each!(e => i16::from(e.priority.level())),
                 &each!(e => start_at(e.start)),
                 &each!(e => start_after(e.start)),
             ],
@@ -183,14 +183,5 @@ fn start_after(start: Start) -> Option<Span> {
     match start {
         Start::After(delay) => Some(Span(delay)),
         Start::Immediately | Start::At(_) => None,
-    }
-}
-
-fn priority(priority: Priority) -> i16 {
-    match priority {
-        Priority::Low => 0,
-        Priority::Normal => 1,
-        Priority::High => 2,
-        Priority::Urgent => 3,
     }
 }

@@ -3,7 +3,7 @@ use std::str::FromStr as _;
 use inbox_core::Now;
 use inbox_core::message::MessageId;
 use inbox_core::store::{
-    AttemptRecord, Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
+    AttemptRecord, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
     MessageRecord, Page, StoreFuture,
 };
 use rusqlite::types::Type;
@@ -72,13 +72,7 @@ fn list(connection: &Connection, filter: &DeliveryFilter) -> Result<Page> {
         ],
         delivery,
     )?;
-    let mut deliveries = found.collect::<Result<Vec<_>>>()?;
-    let is_last = deliveries.len() <= size as usize;
-    deliveries.truncate(size as usize);
-    let last = deliveries.last().filter(|_| !is_last);
-    let next = last
-        .map(|last| Cursor { message_id: last.message_id, handler_key: last.handler_key.clone() });
-    Ok(Page { deliveries, next })
+    Ok(Page::of(found.collect::<Result<_>>()?, size))
 }
 
 fn retry(connection: &Connection, id: MessageId, handler_key: &str) -> Result<bool> {

@@ -125,11 +125,7 @@ fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Result<Reclai
     })?;
     let mut reclaimed = Reclaimed::default();
     for (held, max_attempts) in taken.collect::<Result<Vec<_>>>()? {
-        let error = ErrorReport::new(
-            "lease-expired",
-            "the worker did not report back before its lease expired: it crashed, its handler blocked \
-             the thread, or it was cut off from the store",
-        );
+        let error = ErrorReport::lease_expired();
         match (held.suspect, held.attempt >= max_attempts) {
             (false, _) => held.return_ready(connection, held.attempt.saturating_sub(1), true)?,
             (true, false) => {

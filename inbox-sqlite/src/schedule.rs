@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use inbox_core::message::Envelope;
-use inbox_core::schedule::{Priority, Start};
+use inbox_core::schedule::Start;
 use inbox_core::store::{Accepted, StoreFuture, Writer};
 use inbox_core::{Now, Timestamp};
 use rusqlite::types::ToSqlOutput;
@@ -68,7 +68,7 @@ fn deliver(
     now: Timestamp,
 ) -> Result<()> {
     let (id, version) = (blob(envelope.message.id.as_u128()), envelope.message.version);
-    let priority = priority(envelope.priority);
+    let priority = envelope.priority.level().into();
     if route(connection, contract, version, priority, id, due_at, now)? == 0 {
         connection.prepare_cached(sql!("accept_unrouted"))?.execute(params![
             contract,
@@ -104,14 +104,5 @@ fn due(start: Start, now: Timestamp) -> Timestamp {
         Start::After(delay) => now.saturating_add(delay),
         Start::At(moment) => moment,
         Start::Immediately => now,
-    }
-}
-
-fn priority(priority: Priority) -> i64 {
-    match priority {
-        Priority::Low => 0,
-        Priority::Normal => 1,
-        Priority::High => 2,
-        Priority::Urgent => 3,
     }
 }

@@ -5,8 +5,8 @@ use inbox::message::MessageId;
 use inbox::settle::DoneOutcome;
 use inbox::store::Now;
 use inbox::store::{
-    Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect, MessageRecord,
-    Page, StoreFuture,
+    DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect, MessageRecord, Page,
+    StoreFuture,
 };
 
 use crate::MemoryStore;
@@ -25,17 +25,11 @@ impl Inspect for MemoryStore {
 
     fn list(&self, filter: DeliveryFilter) -> StoreFuture<'_, Page> {
         self.verb(move |table| {
-            let size = filter.page_size() as usize;
+            let size = filter.page_size();
             let after = filter.after.clone().map(|after| (after.message_id, after.handler_key));
             let after = after.map_or(Bound::Unbounded, Bound::Excluded);
             let matching = table.records(after).filter(|record| matches(&filter, record));
-            let deliveries: Vec<_> = matching.take(size).collect();
-            let full = deliveries.last().filter(|_| deliveries.len() == size);
-            let next = full.map(|last| Cursor {
-                message_id: last.message_id,
-                handler_key: last.handler_key.clone(),
-            });
-            Page { deliveries, next }
+            Page::of(matching.take(size as usize + 1).collect(), size)
         })
     }
 

@@ -1,10 +1,8 @@
 use inbox::Timestamp;
-use inbox::settle::DeadReason;
+use inbox::settle::{DeadReason, ErrorReport};
 use inbox::store::{AttemptRecord, LeaseToken, Reclaimed};
 
 use crate::table::{Name, Place, Table};
-
-const ERROR: &str = "its worker vanished while it ran: the lease expired";
 
 impl Table {
     pub(crate) fn reclaim(&mut self, limit: usize, now: Timestamp) -> Reclaimed {
@@ -41,18 +39,19 @@ impl Table {
             row.attempts -= 1;
             return false;
         }
+        let error = ErrorReport::lease_expired();
         let dead = row.attempts >= max_attempts;
         if dead {
             let reason = DeadReason::LeaseExpired.as_str();
-            row.place = Place::Dead { reason, error: ERROR.to_owned(), at: now };
+            row.place = Place::Dead { reason, error: error.text.clone(), at: now };
         }
         let failure = AttemptRecord {
             handler_key: name.1.clone().unwrap_or_default(),
             attempt: row.attempts,
             leased_at,
             settled_at: now,
-            error_type: DeadReason::LeaseExpired.as_str().to_owned(),
-            error: ERROR.to_owned(),
+            error_type: error.error_type,
+            error: error.text,
         };
         self.attempts.entry(name.0).or_default().push(failure);
         dead

@@ -30,3 +30,16 @@ pub enum Priority {
     /// Before everything else.
     Urgent,
 }
+
+impl Priority {
+    /// The number that stores keep for it: the more urgent, the higher.
+    #[must_use]
+    pub const fn level(self) -> u8 {
+        match self {
+            Self::Low => 0,
+            Self::Normal => 1,
+            Self::High => 2,
+            Self::Urgent => 3,
+        }
+    }
+}

@@ -3,6 +3,7 @@ use std::fmt::{self, Write as _};
 
 use crate::dispatch::caught;
 use crate::handler::HandlerError;
+use crate::settle::DeadReason;
 
 /// Longer texts are cut: an error must not outgrow the message it belongs to.
 const LONGEST: usize = 8 * 1024;
@@ -26,6 +27,18 @@ impl ErrorReport {
         // What PostgreSQL cannot keep must not keep a failure from being recorded.
         let text = cut(text.into()).replace('\0', "\u{fffd}");
         Self { error_type: error_type.into(), text }
+    }
+}
+
+impl ErrorReport {
+    /// What is said of a worker that did not report back.
+    #[must_use]
+    pub fn lease_expired() -> Self {
+        Self::new(
+            DeadReason::LeaseExpired.as_str(),
+            "the worker did not report back before its lease expired: it crashed, its handler \
+             blocked the thread, or it was cut off from the store",
+        )
     }
 }
 

@@ -66,6 +66,23 @@ pub struct Page {
     pub next: Option<Cursor>,
 }
 
+impl Page {
+    /// The page of up to `size` deliveries, cut from what was found: one more than fits says that
+    /// there is another page.
+    #[must_use]
+    pub fn of(mut found: Vec<DeliveryRecord>, size: u32) -> Self {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let has_more = found.len() > size;
+        found.truncate(size);
+        let last = found.last().filter(|_| has_more);
+        let next = last.map(|last| Cursor {
+            message_id: last.message_id,
+            handler_key: last.handler_key.clone(),
+        });
+        Self { deliveries: found, next }
+    }
+}
+
 /// How many deliveries of one handler are in one state.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeliveryCount {
