@@ -14,12 +14,13 @@ pub(crate) fn install() -> Result<()> {
     Ok(())
 }
 
-/// The test kit looks in the same places.
+/// The test kit looks in the same places. A client alone, which Debian puts beside the servers, is not
+/// enough.
 fn has_postgres() -> bool {
     let runs = |program: &str| output(Command::new(program).arg("--version")).is_ok();
-    let debian = Path::new("/usr/lib/postgresql");
-    (runs("initdb") && runs("postgres"))
-        || debian.read_dir().is_ok_and(|mut all| all.next().is_some())
+    let versions = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();
+    let mut servers = versions.filter(|version| version.path().join("bin/initdb").is_file());
+    (runs("initdb") && runs("postgres")) || servers.next().is_some()
 }
 
 /// Installs Debian's packages, as root or through sudo.
