@@ -8,6 +8,7 @@ mod claimed;
 mod client;
 mod connect;
 mod error;
+mod insert;
 mod inspect;
 mod lease;
 mod maintain;

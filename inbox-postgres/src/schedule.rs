@@ -1,18 +1,18 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use deadpool_postgres::Object;
-use inbox_core::message::{Envelope, MessageId};
-use inbox_core::schedule::Start;
+use inbox_core::Now;
+use inbox_core::message::Envelope;
 use inbox_core::store::{Accepted, StoreError, StoreErrorKind, StoreFuture, StoredMessage, Writer};
-use inbox_core::{Now, Timestamp};
 
 use crate::PostgresStore;
 use crate::client::Client;
 use crate::error::translate;
-use crate::row::{column, headers_json, message_id, stored_message, timestamp, uuid};
+use crate::insert::insert;
+use crate::row::{column, stored_message, uuid};
 use crate::sql::Sql;
-use crate::value::{Json, Moment, Span};
+use crate::value::Moment;
 
 /// How often a message is tried again that conflicted with one which then was gone.
 const TRIES: u32 = 10;
@@ -88,54 +88,6 @@ pub(crate) async fn accept(
     })
 }
 
-async fn insert(
-    store: &PostgresStore,
-    client: Client<'_>,
-    envelopes: &[&Envelope],
-    now: Now,
-) -> Result<HashMap<MessageId, Timestamp>, StoreError> {
-    // The same message twice in one call would be delivered twice.
-    let mut seen = HashSet::new();
-    let envelopes: Vec<&Envelope> =
-        envelopes.iter().copied().filter(|envelope| seen.insert(envelope.message.id)).collect();
-    macro_rules! each {
-        ($envelope:ident => $value:expr) => {
-            envelopes.iter().map(|$envelope| $value).collect::<Vec<_>>()
-        };
-    }
-    let versions = envelopes.iter().map(|envelope| i32::try_from(envelope.message.version));
-    let versions = versions.collect::<Result<Vec<_>, _>>().map_err(|error| {
-        StoreError::new(StoreErrorKind::Other, "a contract's version is too large").caused_by(error)
-    })?;
-    let rows = client
-        .query(
-            store.text(Sql::accept),
-            &[
-                &moment(now),
-                &each!(e => uuid(e.message.id)),
-                &each!(e => e.message.tenant.as_str()),
-                &each!(e => e.message.contract.as_str()),
-                &versions,
-                &each!(e => Json::from(&e.message.payload)),
-                &each!(e => headers_json(&e.message.headers)),
-                &each!(e => e.message.idempotency_key.as_deref()),
-                &each!(e => e.message.ordering_key.as_deref()),
-                &each!(e => e.message.concurrency_key.as_deref()),
-                &each!(e => e.message.correlation_id.as_deref()),
-                &each!(e => e.message.causation_id.as_deref()),
-                &each!(e => e.message.deliver_by.map(Moment)),
-                &each!(e => i16::from(e.priority.level())),
-                &each!(e => start_at(e.start)),
-                &each!(e => start_after(e.start)),
-            ],
-        )
-        .await?;
-    rows.iter()
-        .map(|row| Ok((message_id(row, 0)?, timestamp(row, 1)?)))
-        .collect::<Result<_, String>>()
-        .map_err(damaged)
-}
-
 async fn look_up(
     store: &PostgresStore,
     client: Client<'_>,
@@ -169,19 +121,5 @@ pub(crate) fn moment(now: Now) -> Option<Moment> {
     match now {
         Now::OfStore => None,
         Now::At(moment) => Some(Moment(moment)),
-    }
-}
-
-fn start_at(start: Start) -> Option<Moment> {
-    match start {
-        Start::At(moment) => Some(Moment(moment)),
-        Start::Immediately | Start::After(_) => None,
-    }
-}
-
-fn start_after(start: Start) -> Option<Span> {
-    match start {
-        Start::After(delay) => Some(Span(delay)),
-        Start::Immediately | Start::At(_) => None,
     }
 }
