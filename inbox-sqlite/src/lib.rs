@@ -2,9 +2,9 @@
 //! that live on one machine.
 //!
 //! Read in the order a message travels: `schedule` (accept, within a caller's transaction too),
-//! `lease`, `settle`; then `maintain` and `inspect`. Each statement is a file in `queries`. All of
-//! them run on one thread of the store's own (`thread`), which groups what arrives together into one
-//! commit. Several processes may use one file; each waits for the other's writes.
+//! `lease`, `settle`; then `maintain` and `inspect`. Each statement is a file in `queries`. What writes
+//! runs on one thread of the store's own (`thread`), which groups what arrives together into one
+//! commit; what only reads has a thread beside it. Several processes may use one file; each waits for the other's writes.
 
 mod call;
 mod connection;
