@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use inbox::dispatch::{CancellationToken, DecodeError};
 use inbox::extract::{Missing, Rejection, Setup};
@@ -11,22 +11,9 @@ use inbox::{
     inbox_contract,
 };
 use inbox_tests::deliver::{delivery, run, stored};
+use inbox_tests::seen::Seen;
 use serde::{Deserialize, Serialize};
 use tower::ServiceExt as _;
-
-/// What handlers saw, in order.
-#[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<String>>>);
-
-impl Seen {
-    fn note(&self, what: impl Into<String>) {
-        self.0.lock().unwrap().push(what.into());
-    }
-
-    fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-}
 
 #[inbox_contract(name = "pay", version = 1)]
 #[derive(Serialize, Deserialize)]

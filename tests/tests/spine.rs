@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use inbox::schedule::{Limits, OnConflict, ScheduleError};
@@ -12,21 +11,8 @@ use inbox::{
     Acceptance, Batch, Context, MessageId, ScheduleOptions, State, Timestamp, handler,
     inbox_contract,
 };
+use inbox_tests::seen::Seen;
 use serde::{Deserialize, Serialize};
-
-/// What handlers saw, in order.
-#[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<String>>>);
-
-impl Seen {
-    fn note(&self, what: impl Into<String>) {
-        self.0.lock().unwrap().push(what.into());
-    }
-
-    fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-}
 
 async fn inbox() -> (TestInbox, Seen) {
     let seen = Seen::default();
@@ -123,7 +109,7 @@ async fn the_last_failure_makes_a_dead_letter_with_its_reason_and_an_operator_ca
     assert_eq!(delivery.reason.as_deref(), Some("attempts-exhausted"));
     assert_eq!(delivery.error.as_deref(), Some("failure 3"));
     assert_eq!(inbox.drain().await.leased, 0);
-    seen.take();
+    drop(seen.take());
 
     assert!(inbox.inbox().store().retry(id, "pay", Now::OfStore).await.unwrap());
     inbox.drain().await;
