@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use inbox_core::message::MessageId;
 use inbox_core::registry::Registry;
-use inbox_core::schedule::Scheduler;
-use inbox_core::store::{DeliveryFilter, LeaseToken, MessageRecord, Page, Store, StoreError};
+use inbox_core::schedule::{Scheduler, Start};
+use inbox_core::store::{
+    Cancelled, DeliveryFilter, LeaseToken, MessageRecord, Page, Store, StoreError,
+};
 
 use crate::InboxBuilder;
 use crate::handlers::Handlers;
@@ -82,6 +84,28 @@ impl<S: Store> Inbox<S> {
     /// When the store fails.
     pub async fn retry(&self, id: MessageId, handler_key: &str) -> Result<bool, StoreError> {
         self.store().retry(id, handler_key, self.scheduler().clock().now()).await
+    }
+
+    /// Cancels every delivery of a message that has not come to its end. What no worker holds is
+    /// done at once. A worker that is at it learns of it when it renews its lease, which it does
+    /// three times for the [duration](InboxBuilder::lease_duration) of one: then the handler's
+    /// cancellation token fires, and unless the handler succeeds all the same, there is no other
+    /// attempt. `store().cancel(..)` concerns one handler.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn cancel(&self, id: MessageId) -> Result<Cancelled, StoreError> {
+        self.store().cancel(id, None, self.scheduler().clock().now()).await
+    }
+
+    /// Gives every delivery of a message that is ready or waiting another start, and answers how
+    /// many those were: a retry is brought forward, for instance, or a command put off.
+    /// `store().reschedule(..)` concerns one handler.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn reschedule(&self, id: MessageId, start: Start) -> Result<u64, StoreError> {
+        self.store().reschedule(id, None, start, self.scheduler().clock().now()).await
     }
 
     pub(crate) fn parts(&self) -> &Parts<S> {

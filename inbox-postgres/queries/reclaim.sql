@@ -1,9 +1,10 @@
--- lease → ready or dead, for leases that have expired. The first time the deliveries become suspects
--- and nothing is counted; a suspect's own expired lease counts, and with its last attempt it is dead.
+-- lease → ready, dead or done, for leases that have expired. The first time the deliveries become
+-- suspects and nothing is counted; a suspect's own expired lease counts, and with its last attempt it
+-- is dead. One that was cancelled meanwhile is done.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-expired AS MATERIALIZED (
+candidate AS MATERIALIZED (
     SELECT lease.*
     FROM :schema.lease AS lease
     WHERE lease.expires_at <= (SELECT now FROM clock)
@@ -11,12 +12,26 @@ expired AS MATERIALIZED (
     LIMIT $2
     FOR UPDATE SKIP LOCKED
 ),
+-- The limit is one of deliveries: as many leases as it takes to reach it.
+expired AS MATERIALIZED (
+    SELECT *
+    FROM (
+        SELECT *, sum(bit_count(open)) OVER (ORDER BY expires_at, token) - bit_count(open) AS before
+        FROM candidate
+    ) AS counted
+    WHERE before < $2
+),
 ended AS (
     DELETE FROM :schema.lease AS lease USING expired WHERE lease.token = expired.token
 ),
 lost AS MATERIALIZED (
     SELECT expired.handler_key, expired.suspect, expired.leased_at, expired.expires_at, one.*,
-           expired.suspect AND one.attempt >= expired.max_attempts AS is_last, clock.now
+           clock.now,
+           CASE
+               WHEN get_bit(expired.cancel, one.bit::integer - 1) = 1 THEN 'done'
+               WHEN expired.suspect AND one.attempt >= expired.max_attempts THEN 'dead'
+               ELSE 'ready'
+           END AS place
     FROM clock, expired
     CROSS JOIN LATERAL unnest(
         expired.message_ids, expired.versions, expired.priorities, expired.attempts,
@@ -31,9 +46,16 @@ returned AS (
     SELECT handler_key, priority, version, message_id,
            CASE WHEN suspect THEN attempt ELSE attempt - 1 END, delayed_retries, true
     FROM lost
-    WHERE NOT is_last
+    WHERE place = 'ready'
     ORDER BY expires_at, bit
     ON CONFLICT DO NOTHING
+),
+done AS (
+    INSERT INTO :schema.done (message_id, handler_key, outcome, attempts, took, done_at)
+    SELECT message_id, handler_key, 'cancelled', attempt,
+           greatest(now - leased_at, interval '0'), now
+    FROM lost
+    WHERE place = 'done'
 ),
 dead AS (
     INSERT INTO :schema.dead (
@@ -41,7 +63,7 @@ dead AS (
     )
     SELECT message_id, handler_key, version, priority, attempt, $3, $3, $4, now
     FROM lost
-    WHERE is_last
+    WHERE place = 'dead'
     ON CONFLICT DO NOTHING
 ),
 attempt AS (
@@ -50,6 +72,8 @@ attempt AS (
     )
     SELECT message_id, handler_key, attempt, leased_at, now, $3, $4
     FROM lost
-    WHERE suspect
+    WHERE suspect AND place <> 'done'
 )
-SELECT count(*) FILTER (WHERE NOT is_last), count(*) FILTER (WHERE is_last) FROM lost
+SELECT count(*) FILTER (WHERE place = 'ready'), count(*) FILTER (WHERE place = 'dead'),
+       count(*) FILTER (WHERE place = 'done')
+FROM lost

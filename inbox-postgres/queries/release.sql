@@ -1,4 +1,5 @@
--- lease → ready, by the one who holds it. The attempt is not counted.
+-- lease → ready, by the one who holds it, and the attempt is not counted; or done, where it was
+-- cancelled meanwhile.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -12,18 +13,30 @@ held AS MATERIALIZED (
 ended AS (
     DELETE FROM :schema.lease AS lease USING held WHERE lease.token = held.token
 ),
-returned AS (
-    INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
-    )
-    SELECT held.handler_key, one.priority, one.version, one.message_id, one.attempt - 1,
-           one.delayed_retries, held.suspect
+open AS MATERIALIZED (
+    SELECT held.token, held.handler_key, held.leased_at, held.suspect, one.*,
+           get_bit(held.cancel, one.bit::integer - 1) = 1 AS cancelled
     FROM held
     CROSS JOIN LATERAL unnest(
         held.message_ids, held.versions, held.priorities, held.attempts, held.delayed_retries
     ) WITH ORDINALITY AS one (message_id, version, priority, attempt, delayed_retries, bit)
     WHERE get_bit(held.open, one.bit::integer - 1) = 1
-    ORDER BY held.token, one.bit
+),
+done AS (
+    INSERT INTO :schema.done (message_id, handler_key, outcome, attempts, took, done_at)
+    SELECT open.message_id, open.handler_key, 'cancelled', open.attempt - 1,
+           greatest(clock.now - open.leased_at, interval '0'), clock.now
+    FROM clock, open
+    WHERE open.cancelled
+),
+returned AS (
+    INSERT INTO :schema.ready (
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
+    )
+    SELECT handler_key, priority, version, message_id, attempt - 1, delayed_retries, suspect
+    FROM open
+    WHERE NOT cancelled
+    ORDER BY token, bit
     ON CONFLICT DO NOTHING
     RETURNING 1
 )

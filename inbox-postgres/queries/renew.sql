@@ -1,4 +1,5 @@
--- lease → lease, where it still holds. Locked in the order of tokens, as settle does.
+-- lease → lease, where it still holds; with what of it is to be stopped. Locked in the order of tokens,
+-- as settle does.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -14,4 +15,11 @@ UPDATE :schema.lease AS lease
 SET expires_at = greatest(lease.expires_at, clock.now + $3::interval)
 FROM clock, held
 WHERE lease.token = held.token
-RETURNING lease.token, lease.expires_at
+RETURNING lease.token, lease.expires_at, CASE
+    WHEN position(B'1' IN lease.cancel & lease.open) > 0 THEN ARRAY(
+        SELECT one.message_id
+        FROM unnest(lease.message_ids) WITH ORDINALITY AS one (message_id, bit)
+        WHERE get_bit(lease.cancel & lease.open, one.bit::integer - 1) = 1
+        ORDER BY one.message_id
+    )
+END AS cancelled

@@ -1,5 +1,6 @@
 -- lease → done, waiting or dead. A lease that is gone or has expired settles nothing; the answer names
--- what was settled. The leases are touched first, in the order of tokens.
+-- what was settled, and what of it was cancelled instead. The leases are touched first, in the order of
+-- tokens.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -19,7 +20,7 @@ held AS MATERIALIZED (
 ),
 -- Unpacked once: to look for each delivery in the arrays would be quadratic.
 open AS MATERIALIZED (
-    SELECT held.token, held.handler_key, held.leased_at, held.open, one.*
+    SELECT held.token, held.handler_key, held.leased_at, held.open, held.cancel, one.*
     FROM held
     CROSS JOIN LATERAL unnest(
         held.message_ids, held.versions, held.priorities, held.attempts, held.delayed_retries
@@ -27,10 +28,22 @@ open AS MATERIALIZED (
     WHERE get_bit(held.open, one.bit::integer - 1) = 1
 ),
 settled AS MATERIALIZED (
-    SELECT asked.*, open.handler_key, open.leased_at, open.open, open.bit::integer AS bit,
-           open.version, open.priority, open.attempt, open.delayed_retries, clock.now
+    SELECT asked.token, asked.message_id, asked.after, asked.error_type, asked.error, asked.nth,
+           asked.place AS wished, open.handler_key, open.leased_at, open.open,
+           open.bit::integer AS bit, open.version, open.priority, open.attempt,
+           open.delayed_retries, clock.now, one.*
     FROM clock, asked
     JOIN open USING (token, message_id)
+    -- Whoever cancelled it wants no other attempt, and no dead letter.
+    CROSS JOIN LATERAL (
+        SELECT asked.place <> 'done' AND get_bit(open.cancel, open.bit::integer - 1) = 1
+            AS cancelled
+    ) AS stop
+    CROSS JOIN LATERAL (
+        SELECT stop.cancelled,
+               CASE WHEN stop.cancelled THEN 'done' ELSE asked.place END AS place,
+               CASE WHEN stop.cancelled THEN 'cancelled' ELSE asked.word END AS word
+    ) AS one
 ),
 -- The bits of all that is settled under one token, taken out of what was open.
 rest AS MATERIALIZED (
@@ -81,7 +94,7 @@ attempt AS (
     )
     SELECT message_id, handler_key, attempt, leased_at, now, error_type, error
     FROM settled
-    WHERE place <> 'done'
+    WHERE wished <> 'done'
     ORDER BY nth
 )
-SELECT nth FROM settled
+SELECT nth, cancelled FROM settled

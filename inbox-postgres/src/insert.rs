@@ -106,14 +106,14 @@ fn version(message: &Message) -> Result<i32, StoreError> {
     })
 }
 
-fn start_at(start: Start) -> Option<Moment> {
+pub(crate) fn start_at(start: Start) -> Option<Moment> {
     match start {
         Start::At(moment) => Some(Moment(moment)),
         Start::Immediately | Start::After(_) => None,
     }
 }
 
-fn start_after(start: Start) -> Option<Span> {
+pub(crate) fn start_after(start: Start) -> Option<Span> {
     match start {
         Start::After(delay) => Some(Span(delay)),
         Start::Immediately | Start::At(_) => None,

@@ -2,13 +2,15 @@ use std::str::FromStr as _;
 
 use inbox_core::Now;
 use inbox_core::message::MessageId;
+use inbox_core::schedule::Start;
 use inbox_core::store::{
-    AttemptRecord, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
-    MessageRecord, Page, StoreFuture,
+    AttemptRecord, Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState,
+    Inspect, MessageRecord, Page, StoreFuture,
 };
 use tokio_postgres::Row;
 
 use crate::PostgresStore;
+use crate::act::Act;
 use crate::row::{column, count, message_id, optional_timestamp, stored_message, timestamp, uuid};
 use crate::schedule::damaged;
 use crate::sql::Sql;
@@ -72,6 +74,31 @@ impl Inspect for PostgresStore {
     fn retry(&self, id: MessageId, handler_key: &str, _: Now) -> StoreFuture<'_, bool> {
         let handler_key = handler_key.to_owned();
         Box::pin(async move { Ok(self.count(Sql::retry, &[&uuid(id), &handler_key]).await? > 0) })
+    }
+
+    fn cancel(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        now: Now,
+    ) -> StoreFuture<'_, Cancelled> {
+        let key = handler_key.map(str::to_owned);
+        Box::pin(
+            async move { Act { store: self, id, handler_key: key.as_deref(), now }.cancel().await },
+        )
+    }
+
+    fn reschedule(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        start: Start,
+        now: Now,
+    ) -> StoreFuture<'_, u64> {
+        let key = handler_key.map(str::to_owned);
+        Box::pin(async move {
+            Act { store: self, id, handler_key: key.as_deref(), now }.reschedule(start).await
+        })
     }
 }
 

@@ -1,11 +1,12 @@
 use std::time::Duration;
 
+use inbox_core::Now;
 use inbox_core::dispatch::Delivery;
+use inbox_core::message::MessageId;
 use inbox_core::store::{
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, StoreError, StoreErrorKind,
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreError, StoreErrorKind,
     StoreFuture, Unreadable,
 };
-use inbox_core::{Now, Timestamp};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -37,7 +38,7 @@ impl LeaseStore for PostgresStore {
         tokens: Vec<LeaseToken>,
         duration: Duration,
         now: Now,
-    ) -> StoreFuture<'_, Vec<Result<Timestamp, LeaseLost>>> {
+    ) -> StoreFuture<'_, Vec<Result<Renewed, LeaseLost>>> {
         Box::pin(async move {
             let uuids: Vec<_> =
                 tokens.iter().map(|token| Uuid::from_u128(token.as_u128())).collect();
@@ -46,10 +47,14 @@ impl LeaseStore for PostgresStore {
             let mut renewed = std::collections::HashMap::new();
             for row in &rows {
                 let token: Uuid = column(row, 0).map_err(damaged)?;
-                renewed.insert(token.as_u128(), timestamp(row, 1).map_err(damaged)?);
+                let expires_at = timestamp(row, 1).map_err(damaged)?;
+                let cancelled: Option<Vec<Uuid>> = column(row, 2).map_err(damaged)?;
+                let cancelled = cancelled.unwrap_or_default().into_iter();
+                let cancelled = cancelled.map(|id| MessageId::from_u128(id.as_u128())).collect();
+                renewed.insert(token.as_u128(), Renewed { expires_at, cancelled });
             }
             let answer =
-                |token: LeaseToken| renewed.get(&token.as_u128()).copied().ok_or(LeaseLost(token));
+                |token: LeaseToken| renewed.get(&token.as_u128()).cloned().ok_or(LeaseLost(token));
             Ok(tokens.into_iter().map(answer).collect())
         })
     }

@@ -3,6 +3,7 @@
 //! Read in the order a message travels: `schedule` (accept), `lease`, `settle`; then `maintain` and
 //! `inspect`. Each statement is a file in `queries`; the schema is in `migrations`.
 
+mod act;
 mod claim;
 mod claimed;
 mod client;

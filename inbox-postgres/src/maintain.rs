@@ -38,7 +38,7 @@ impl Maintain for PostgresStore {
             let rows = self.query(Sql::reclaim, parameters).await?;
             let Some(row) = rows.first() else { return Ok(Reclaimed::default()) };
             let count = |at| column::<i64>(row, at).map(i64::unsigned_abs).map_err(damaged);
-            Ok(Reclaimed { returned: count(0)?, dead: count(1)? })
+            Ok(Reclaimed { returned: count(0)?, dead: count(1)?, cancelled: count(2)? })
         })
     }
 }

@@ -1,8 +1,8 @@
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use inbox_core::Now;
 use inbox_core::settle::{ErrorReport, Settlement};
-use inbox_core::store::{LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
+use inbox_core::store::{DeliveryState, LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
 use uuid::Uuid;
 
 use crate::PostgresStore;
@@ -16,7 +16,7 @@ impl StateStore for PostgresStore {
         &self,
         settles: Vec<Settle>,
         now: Now,
-    ) -> StoreFuture<'_, Vec<Result<(), LeaseLost>>> {
+    ) -> StoreFuture<'_, Vec<Result<DeliveryState, LeaseLost>>> {
         Box::pin(async move {
             if settles.is_empty() {
                 return Ok(Vec::new());
@@ -37,11 +37,12 @@ impl StateStore for PostgresStore {
                     &[&moment(now), &tokens, &messages, &places, &words, &after, &types, &errors],
                 )
                 .await?;
-            let settled = settled.iter().map(|row| column::<i64>(row, 0));
-            let settled = settled.collect::<Result<HashSet<_>, _>>().map_err(damaged)?;
-            let answer = |(nth, one): (i64, &Settle)| match settled.contains(&nth) {
-                true => Ok(()),
-                false => Err(LeaseLost(one.token)),
+            let settled = settled.iter().map(|row| Ok((column(row, 0)?, column(row, 1)?)));
+            let settled = settled.collect::<Result<HashMap<i64, bool>, _>>().map_err(damaged)?;
+            let answer = |(nth, one): (i64, &Settle)| match settled.get(&nth) {
+                Some(true) => Ok(DeliveryState::Cancelled),
+                Some(false) => Ok(one.settlement.state()),
+                None => Err(LeaseLost(one.token)),
             };
             Ok((1..).zip(&settles).map(answer).collect())
         })

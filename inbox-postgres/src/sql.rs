@@ -18,7 +18,7 @@ macro_rules! statements {
 statements! {
     accept, accept_one, accepted_before, lease, lease_suspect, renew, settle, release, reclaim, promote, route,
     route_taken, route_register, route_restore, routes, message, show_deliveries, show_attempts,
-    list, counts, retry,
+    list, counts, retry, cancel, reschedule, act_left,
 }
 
 /// The statements for one schema.

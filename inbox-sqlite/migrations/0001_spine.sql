@@ -59,6 +59,7 @@ CREATE TABLE inbox_lease (
     max_attempts    INTEGER NOT NULL,
     leased_at       INTEGER NOT NULL,
     expires_at      INTEGER NOT NULL,
+    cancel          INTEGER NOT NULL DEFAULT 0,
     CONSTRAINT lease_has_a_message CHECK (length(message_id) = 16),
     CONSTRAINT lease_attempt_is_counted CHECK (attempt > 0)
 ) STRICT, WITHOUT ROWID;

@@ -1,6 +1,6 @@
 use inbox_core::Timestamp;
 use inbox_core::message::MessageId;
-use inbox_core::settle::{DeadReason, ErrorReport};
+use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
 use rusqlite::{Connection, Result, Row, params};
 
 use crate::row::{blob, message_id, timestamp};
@@ -16,6 +16,8 @@ pub(crate) struct Held {
     pub(crate) delayed_retries: u32,
     pub(crate) suspect: bool,
     pub(crate) leased_at: Timestamp,
+    /// Someone wants no other attempt.
+    pub(crate) cancelled: bool,
 }
 
 impl Held {
@@ -30,6 +32,7 @@ impl Held {
             delayed_retries: row.get(5)?,
             suspect: row.get(6)?,
             leased_at: timestamp(row, 7)?,
+            cancelled: row.get(8)?,
         })
     }
 
@@ -58,14 +61,14 @@ impl Held {
     pub(crate) fn done(
         &self,
         connection: &Connection,
-        outcome: &str,
+        outcome: DoneOutcome,
         now: Timestamp,
     ) -> Result<()> {
         let took = now.as_micros().saturating_sub(self.leased_at.as_micros()).max(0);
         connection.prepare_cached(sql!("settle_done"))?.execute(params![
             self.id(),
             self.handler_key,
-            outcome,
+            outcome.as_str(),
             self.attempt,
             took,
             now.as_micros()

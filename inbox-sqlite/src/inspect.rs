@@ -1,15 +1,17 @@
 use std::str::FromStr as _;
 
-use inbox_core::Now;
 use inbox_core::message::MessageId;
+use inbox_core::schedule::Start;
 use inbox_core::store::{
-    AttemptRecord, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
-    MessageRecord, Page, StoreFuture,
+    AttemptRecord, Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState,
+    Inspect, MessageRecord, Page, StoreFuture,
 };
+use inbox_core::{Now, Timestamp};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension as _, Result, Row, params};
 
 use crate::SqliteStore;
+use crate::act::{cancel, reschedule};
 use crate::row::{blob, message_id, optional_timestamp, stored_message, timestamp};
 use crate::sql::sql;
 
@@ -42,6 +44,31 @@ impl Inspect for SqliteStore {
     fn retry(&self, id: MessageId, handler_key: &str, _: Now) -> StoreFuture<'_, bool> {
         let handler_key = handler_key.to_owned();
         Box::pin(self.write(move |connection| retry(connection, id, &handler_key)))
+    }
+
+    fn cancel(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        now: Now,
+    ) -> StoreFuture<'_, Cancelled> {
+        let key = handler_key.map(str::to_owned);
+        Box::pin(self.write(move |connection| {
+            cancel(connection, id, key.as_deref(), now.or_else(Timestamp::now))
+        }))
+    }
+
+    fn reschedule(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        start: Start,
+        now: Now,
+    ) -> StoreFuture<'_, u64> {
+        let key = handler_key.map(str::to_owned);
+        Box::pin(self.write(move |connection| {
+            reschedule(connection, id, key.as_deref(), start, now.or_else(Timestamp::now))
+        }))
     }
 }
 

@@ -1,15 +1,17 @@
 use std::time::Duration;
 
 use inbox_core::dispatch::Delivery;
+use inbox_core::message::MessageId;
 use inbox_core::store::{
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, StoreFuture, Unreadable, Wanted,
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreFuture, Unreadable,
+    Wanted,
 };
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, Result, params};
 
 use crate::SqliteStore;
 use crate::release::Claimed;
-use crate::row::blob;
+use crate::row::{blob, message_id};
 use crate::sql::sql;
 use crate::taken::{self, Taken, take, take_suspect};
 
@@ -30,17 +32,24 @@ impl LeaseStore for SqliteStore {
         tokens: Vec<LeaseToken>,
         duration: Duration,
         now: Now,
-    ) -> StoreFuture<'_, Vec<std::result::Result<Timestamp, LeaseLost>>> {
+    ) -> StoreFuture<'_, Vec<std::result::Result<Renewed, LeaseLost>>> {
         Box::pin(self.write(move |connection| {
             let now = now.or_else(Timestamp::now);
-            let until = now.saturating_add(duration);
+            let expires_at = now.saturating_add(duration);
             let mut renew = connection.prepare_cached(sql!("renew"))?;
             let renewed = tokens.iter().map(|token| {
-                let token_blob = blob(token.as_u128());
-                match renew.execute(params![token_blob, until.as_micros(), now.as_micros()])? {
-                    0 => Ok(Err(LeaseLost(*token))),
-                    _ => Ok(Ok(until)),
+                let parameters =
+                    params![blob(token.as_u128()), expires_at.as_micros(), now.as_micros()];
+                let renewed =
+                    renew.query_map(parameters, |row| Ok((message_id(row, 0)?, row.get(1)?)))?;
+                // To its end: a statement that returns rows has done its work only then.
+                let renewed = renewed.collect::<Result<Vec<(MessageId, bool)>>>()?;
+                if renewed.is_empty() {
+                    return Ok(Err(LeaseLost(*token)));
                 }
+                let cancelled = renewed.into_iter().filter(|(_, cancel)| *cancel);
+                let cancelled = cancelled.map(|(id, _)| id).collect();
+                Ok(Ok(Renewed { expires_at, cancelled }))
             });
             renewed.collect()
         }))

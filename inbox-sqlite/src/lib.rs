@@ -6,6 +6,7 @@
 //! runs on one thread of the store's own (`thread`), which groups what arrives together into one
 //! commit; what only reads has a thread beside it. Several processes may use one file; each waits for the other's writes.
 
+mod act;
 mod call;
 mod connection;
 mod error;

@@ -1,4 +1,4 @@
-use inbox_core::settle::{DeadReason, ErrorReport};
+use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
 use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, StoreFuture};
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
@@ -121,10 +121,15 @@ fn promote(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
 fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Result<Reclaimed> {
     let mut take = connection.prepare_cached(sql!("reclaim_take"))?;
     let taken = take.query_map(params![now.as_micros(), limit], |row| {
-        Ok((Held::read(row)?, row.get::<_, u32>(8)?))
+        Ok((Held::read(row)?, row.get::<_, u32>(9)?))
     })?;
     let mut reclaimed = Reclaimed::default();
     for (held, max_attempts) in taken.collect::<Result<Vec<_>>>()? {
+        if held.cancelled {
+            held.done(connection, DoneOutcome::Cancelled, now)?;
+            reclaimed.cancelled += 1;
+            continue;
+        }
         let error = ErrorReport::lease_expired();
         match (held.suspect, held.attempt >= max_attempts) {
             (false, _) => held.return_ready(connection, held.attempt.saturating_sub(1), true)?,

@@ -1,3 +1,4 @@
+use inbox_core::settle::DoneOutcome;
 use inbox_core::store::{Lease, LeaseToken};
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, Result, params};
@@ -11,12 +12,17 @@ use crate::thread::{Calls, Task};
 
 /// Gives up leases without counting the attempt.
 pub(crate) fn release(connection: &Connection, tokens: &[LeaseToken], now: Now) -> Result<u64> {
-    let now = now.or_else(Timestamp::now).as_micros();
+    let now = now.or_else(Timestamp::now);
     let mut released = 0;
     for token in tokens {
         let mut take = connection.prepare_cached(sql!("release_take"))?;
-        let held = take.query_map(params![blob(token.as_u128()), now], Held::read)?;
-        for held in held.collect::<Result<Vec<_>>>()? {
+        let held = take.query_map(params![blob(token.as_u128()), now.as_micros()], Held::read)?;
+        for mut held in held.collect::<Result<Vec<_>>>()? {
+            if held.cancelled {
+                held.attempt = held.attempt.saturating_sub(1);
+                held.done(connection, DoneOutcome::Cancelled, now)?;
+                continue;
+            }
             held.return_ready(connection, held.attempt.saturating_sub(1), held.suspect)?;
             released += 1;
         }

@@ -1,5 +1,5 @@
-use inbox_core::settle::Settlement;
-use inbox_core::store::{LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
+use inbox_core::settle::{DoneOutcome, Settlement};
+use inbox_core::store::{DeliveryState, LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
@@ -14,7 +14,7 @@ impl StateStore for SqliteStore {
         &self,
         settles: Vec<Settle>,
         now: Now,
-    ) -> StoreFuture<'_, Vec<std::result::Result<(), LeaseLost>>> {
+    ) -> StoreFuture<'_, Vec<std::result::Result<DeliveryState, LeaseLost>>> {
         Box::pin(self.write(move |connection| {
             let now = now.or_else(Timestamp::now);
             settles.iter().map(|one| settle(connection, one, now)).collect()
@@ -34,7 +34,7 @@ fn settle(
     connection: &Connection,
     one: &Settle,
     now: Timestamp,
-) -> Result<std::result::Result<(), LeaseLost>> {
+) -> Result<std::result::Result<DeliveryState, LeaseLost>> {
     let held = connection
         .prepare_cached(sql!("settle_take"))?
         .query_row(
@@ -44,11 +44,17 @@ fn settle(
         .optional()?;
     let Some(held) = held else { return Ok(Err(LeaseLost(one.token))) };
     match &one.settlement {
-        Settlement::Done(outcome) => held.done(connection, outcome.as_str(), now)?,
+        Settlement::Done(outcome) => held.done(connection, *outcome, now)?,
+        // Whoever cancelled it wants no other attempt, and no dead letter.
+        Settlement::Retry { error, .. } | Settlement::Dead { error, .. } if held.cancelled => {
+            held.done(connection, DoneOutcome::Cancelled, now)?;
+            held.record(connection, error, now)?;
+            return Ok(Ok(DeliveryState::Cancelled));
+        }
         Settlement::Retry { after, error } => {
             held.retry(connection, now.saturating_add(*after), error, now)?;
         }
         Settlement::Dead { reason, error } => held.dead(connection, *reason, error, now)?,
     }
-    Ok(Ok(()))
+    Ok(Ok(one.settlement.state()))
 }

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use inbox::MessageId;
-use inbox::Timestamp;
 use inbox::message::Envelope;
+use inbox::schedule::Start;
 use inbox::sqlite::SqliteStore;
 use inbox::store::{
-    Accepted, DeliveryCount, DeliveryFilter, Inspect, KnownRoute, Lease, LeaseLost, LeaseRequest,
-    LeaseStore, LeaseToken, Maintain, MessageRecord, Now, Page, Reclaimed, Route, Settle,
-    StateStore, StoreError, StoreErrorKind, StoreFuture, Writer,
+    Accepted, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, Inspect, KnownRoute, Lease,
+    LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord, Now, Page, Reclaimed,
+    Renewed, Route, Settle, StateStore, StoreError, StoreErrorKind, StoreFuture, Writer,
 };
 
 /// Its next settles fail, as often as `failures` says, with an error of this kind.
@@ -57,7 +57,7 @@ impl LeaseStore for FaultyStore {
         tokens: Vec<LeaseToken>,
         duration: Duration,
         now: Now,
-    ) -> StoreFuture<'_, Vec<Result<Timestamp, LeaseLost>>> {
+    ) -> StoreFuture<'_, Vec<Result<Renewed, LeaseLost>>> {
         if self.silent.load(Ordering::SeqCst) {
             return Box::pin(std::future::pending());
         }
@@ -70,7 +70,7 @@ impl StateStore for FaultyStore {
         &self,
         settles: Vec<Settle>,
         now: Now,
-    ) -> StoreFuture<'_, Vec<Result<(), LeaseLost>>> {
+    ) -> StoreFuture<'_, Vec<Result<DeliveryState, LeaseLost>>> {
         let fails = |failures: u32| failures.checked_sub(1);
         if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
             let error = StoreError::new(self.kind, "the test says no");
@@ -106,6 +106,25 @@ impl Inspect for FaultyStore {
 
     fn retry(&self, id: MessageId, handler_key: &str, now: Now) -> StoreFuture<'_, bool> {
         self.store.retry(id, handler_key, now)
+    }
+
+    fn cancel(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        now: Now,
+    ) -> StoreFuture<'_, Cancelled> {
+        self.store.cancel(id, handler_key, now)
+    }
+
+    fn reschedule(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        start: Start,
+        now: Now,
+    ) -> StoreFuture<'_, u64> {
+        self.store.reschedule(id, handler_key, start, now)
     }
 }
 

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use inbox::Timestamp;
 use inbox::message::MessageId;
-use inbox::settle::DoneOutcome;
+use inbox::schedule::Start;
 use inbox::store::Now;
 use inbox::store::{
-    DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect, MessageRecord, Page,
-    StoreFuture,
+    Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
+    MessageRecord, Page, StoreFuture,
 };
 
 use crate::MemoryStore;
@@ -57,6 +58,29 @@ impl Inspect for MemoryStore {
             }
         })
     }
+
+    fn cancel(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        now: Now,
+    ) -> StoreFuture<'_, Cancelled> {
+        let handler_key = handler_key.map(str::to_owned);
+        self.verb(move |table| table.cancel(id, handler_key, now.or_else(Timestamp::now)))
+    }
+
+    fn reschedule(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        start: Start,
+        now: Now,
+    ) -> StoreFuture<'_, u64> {
+        let handler_key = handler_key.map(str::to_owned);
+        self.verb(move |table| {
+            table.reschedule(id, handler_key, start, now.or_else(Timestamp::now))
+        })
+    }
 }
 
 /// What the filter does not say does not matter.
@@ -105,10 +129,7 @@ impl Table {
                 record.error = Some(error.clone());
             }
             Place::Done { outcome, at } => {
-                record.state = match outcome {
-                    DoneOutcome::Completed => DeliveryState::Completed,
-                    DoneOutcome::Expired => DeliveryState::Expired,
-                };
+                record.state = outcome.state();
                 record.settled_at = Some(*at);
             }
         }

@@ -1,10 +1,13 @@
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use inbox::Timestamp;
 use inbox::dispatch::Delivery;
 use inbox::store::Now;
-use inbox::store::{Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, StoreFuture, Wanted};
+use inbox::store::{
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreFuture, Wanted,
+};
 
 use crate::MemoryStore;
 use crate::table::{Held, Name, Place, Table};
@@ -24,13 +27,14 @@ impl LeaseStore for MemoryStore {
         tokens: Vec<LeaseToken>,
         duration: Duration,
         now: Now,
-    ) -> StoreFuture<'_, Vec<Result<Timestamp, LeaseLost>>> {
+    ) -> StoreFuture<'_, Vec<Result<Renewed, LeaseLost>>> {
         self.verb(move |table| {
             let now = now.or_else(Timestamp::now);
             let renew = |token| {
                 let held = table.held(token, now).ok_or(LeaseLost(token))?;
                 held.expires_at = now.saturating_add(duration);
-                Ok(held.expires_at)
+                let cancelled = held.cancelled.intersection(&held.open).copied().collect();
+                Ok(Renewed { expires_at: held.expires_at, cancelled })
             };
             tokens.into_iter().map(renew).collect()
         })
@@ -111,6 +115,7 @@ impl Table {
             expires_at,
             max_attempts: wanted.max_attempts.get(),
             open: names.iter().map(|(id, _)| *id).collect(),
+            cancelled: BTreeSet::new(),
         };
         self.leases.insert(token, held);
         let deliveries = names.iter().filter_map(|name| self.attempt(name, token)).collect();

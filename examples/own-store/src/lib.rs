@@ -3,6 +3,7 @@
 //! A store of one's own: the five traits over plain maps in memory. `tests/conformance.rs` checks
 //! it with the suite that checks every store. Read it in the order a message travels.
 
+mod act;
 mod inspect;
 mod lease;
 mod maintain;

@@ -36,8 +36,10 @@ impl Maintain for MemoryStore {
 
 impl Table {
     fn route(&mut self, limit: usize, now: Timestamp) -> u64 {
-        let waiting = self.deliveries.keys().filter(|name| name.1.is_none());
-        let routed = waiting.filter(|name| !self.routes_of(&self.contract_of(name)).is_empty());
+        let waits = |row: &Row| matches!(row.place, Place::Waiting { .. });
+        let unrouted = self.deliveries.iter().filter(|(name, row)| name.1.is_none() && waits(row));
+        let unrouted = unrouted.map(|(name, _)| name);
+        let routed = unrouted.filter(|name| !self.routes_of(&self.contract_of(name)).is_empty());
         let names: Vec<_> = routed.take(limit).cloned().collect();
         for name in &names {
             let Some(row) = self.deliveries.remove(name) else { continue };

@@ -14,30 +14,38 @@ impl Table {
         let lost: Vec<_> = lost.take(limit).collect();
         let mut reclaimed = Reclaimed::default();
         for (token, name) in lost {
-            match self.lose(token, &name, now) {
-                true => reclaimed.dead += 1,
-                false => reclaimed.returned += 1,
-            }
+            *self.lose(token, &name, now, &mut reclaimed) += 1;
         }
         reclaimed
     }
 
-    /// Takes one delivery from its worker, and says whether that was its last attempt.
-    fn lose(&mut self, token: LeaseToken, name: &Name, now: Timestamp) -> bool {
+    /// Takes one delivery from its worker, and answers the count it belongs to.
+    fn lose<'r>(
+        &mut self,
+        token: LeaseToken,
+        name: &Name,
+        now: Timestamp,
+        reclaimed: &'r mut Reclaimed,
+    ) -> &'r mut u64 {
         let ready = self.ready();
-        let Some(held) = self.leases.get_mut(&token) else { return false };
+        let Some(held) = self.leases.get_mut(&token) else { return &mut reclaimed.returned };
         held.open.remove(&name.0);
         let (leased_at, max_attempts) = (held.leased_at, held.max_attempts);
+        let cancelled = held.cancelled.contains(&name.0);
         if held.open.is_empty() {
             self.leases.remove(&token);
         }
-        let Some(row) = self.deliveries.get_mut(name) else { return false };
+        let Some(row) = self.deliveries.get_mut(name) else { return &mut reclaimed.returned };
+        if cancelled {
+            row.place = Place::cancelled(now);
+            return &mut reclaimed.cancelled;
+        }
         row.place = ready;
         if !row.suspect {
             // The worker may have held others too: no one is accused, nothing is counted.
             row.suspect = true;
             row.attempts -= 1;
-            return false;
+            return &mut reclaimed.returned;
         }
         let error = ErrorReport::lease_expired();
         let dead = row.attempts >= max_attempts;
@@ -54,6 +62,6 @@ impl Table {
             error: error.text,
         };
         self.attempts.entry(name.0).or_default().push(failure);
-        dead
+        if dead { &mut reclaimed.dead } else { &mut reclaimed.returned }
     }
 }

@@ -1,7 +1,9 @@
 use inbox::Timestamp;
 use inbox::settle::{ErrorReport, Settlement};
 use inbox::store::Now;
-use inbox::store::{AttemptRecord, LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
+use inbox::store::{
+    AttemptRecord, DeliveryState, LeaseLost, LeaseToken, Settle, StateStore, StoreFuture,
+};
 
 use crate::MemoryStore;
 use crate::table::{Place, Table};
@@ -11,7 +13,7 @@ impl StateStore for MemoryStore {
         &self,
         settles: Vec<Settle>,
         now: Now,
-    ) -> StoreFuture<'_, Vec<Result<(), LeaseLost>>> {
+    ) -> StoreFuture<'_, Vec<Result<DeliveryState, LeaseLost>>> {
         self.verb(move |table| {
             let now = now.or_else(Timestamp::now);
             let settle = |settle: Settle| {
@@ -32,14 +34,14 @@ impl StateStore for MemoryStore {
 
 impl Table {
     /// Nothing, and no trace of it, if the lease does not hold that delivery.
-    fn settle(&mut self, settle: Settle, now: Timestamp) -> Option<()> {
+    fn settle(&mut self, settle: Settle, now: Timestamp) -> Option<DeliveryState> {
         let Settle { token, message_id, settlement } = settle;
         let held = self.held(token, now)?;
         if !held.open.remove(&message_id) {
             return None;
         }
         let name = (message_id, Some(held.handler_key.clone()));
-        let leased_at = held.leased_at;
+        let (leased_at, cancelled) = (held.leased_at, held.cancelled.contains(&message_id));
         if held.open.is_empty() {
             self.leases.remove(&token);
         }
@@ -55,6 +57,7 @@ impl Table {
         };
         // Its worker reported back, so there is nothing to suspect.
         row.suspect = false;
+        let state = settlement.state();
         let (place, failure) = match settlement {
             Settlement::Done(outcome) => (Place::Done { outcome, at: now }, None),
             Settlement::Retry { after, error } => {
@@ -67,9 +70,14 @@ impl Table {
                 (Place::Dead { reason, error: text, at: now }, Some(failure(error)))
             }
         };
+        // Whoever cancelled it wants no other attempt, and no dead letter.
+        let (place, state) = match cancelled && failure.is_some() {
+            true => (Place::cancelled(now), DeliveryState::Cancelled),
+            false => (place, state),
+        };
         row.place = place;
         self.attempts.entry(message_id).or_default().extend(failure);
-        Some(())
+        Some(state)
     }
 
     fn release(&mut self, token: LeaseToken, now: Timestamp) -> u64 {
@@ -79,11 +87,12 @@ impl Table {
         let Some(held) = self.leases.remove(&token) else { return 0 };
         let mut returned = 0;
         for id in held.open {
-            let ready = self.ready();
+            let cancelled = held.cancelled.contains(&id);
+            let place = if cancelled { Place::cancelled(now) } else { self.ready() };
             if let Some(row) = self.deliveries.get_mut(&(id, Some(held.handler_key.clone()))) {
                 row.attempts -= 1;
-                row.place = ready;
-                returned += 1;
+                row.place = place;
+                returned += u64::from(!cancelled);
             }
         }
         returned

@@ -58,6 +58,13 @@ pub(crate) enum Place {
     },
 }
 
+impl Place {
+    /// The place of what someone stopped.
+    pub(crate) fn cancelled(at: Timestamp) -> Self {
+        Self::Done { outcome: DoneOutcome::Cancelled, at }
+    }
+}
+
 /// What one worker holds under one token.
 #[derive(Debug)]
 pub(crate) struct Held {
@@ -68,6 +75,8 @@ pub(crate) struct Held {
     pub(crate) max_attempts: u32,
     /// What is not settled yet; without any there is no lease.
     pub(crate) open: BTreeSet<MessageId>,
+    /// What of it the worker is to stop.
+    pub(crate) cancelled: BTreeSet<MessageId>,
 }
 
 impl Table {

@@ -51,7 +51,7 @@ impl Table {
         };
         let keys = self.routes_of(&message.contract);
         if keys.is_empty() {
-            let place = Place::Waiting { due_at, reason: "no route", error: None };
+            let place = Place::Waiting { due_at, reason: "no-route", error: None };
             self.deliveries.insert((message.id, None), row(place));
         }
         for key in keys {
@@ -61,7 +61,7 @@ impl Table {
     }
 }
 
-fn due_at(start: Start, now: Timestamp) -> Option<Timestamp> {
+pub(crate) fn due_at(start: Start, now: Timestamp) -> Option<Timestamp> {
     match start {
         Start::After(delay) => Some(now.saturating_add(delay)),
         Start::At(moment) => Some(moment),

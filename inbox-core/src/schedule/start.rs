@@ -11,7 +11,7 @@ pub enum Start {
     /// As soon as a worker is free.
     #[default]
     Immediately,
-    /// So long after acceptance, by the store's clock.
+    /// So long after it was accepted, or after it is rescheduled, by the store's clock.
     After(Duration),
     /// At this moment; one in the past means immediately.
     At(Timestamp),

@@ -11,6 +11,8 @@ pub enum Outcome {
     Completed,
     /// The message's deliver-by had passed, so the handler did not run.
     Expired,
+    /// Someone cancelled the delivery before its handler ran.
+    Cancelled,
     /// The row could not be read, so the handler did not run.
     Unreadable(String),
     /// The run failed.
@@ -59,6 +61,7 @@ pub fn decide(outcome: &Outcome, chances: &Chances, attempt: u32, random: u64) -
     let error = match outcome {
         Outcome::Completed => return Settlement::Done(DoneOutcome::Completed),
         Outcome::Expired => return Settlement::Done(DoneOutcome::Expired),
+        Outcome::Cancelled => return Settlement::Done(DoneOutcome::Cancelled),
         Outcome::Unreadable(reason) => {
             let error = ErrorReport::new("unreadable", reason.as_str());
             return Settlement::Dead { reason: DeadReason::Unreadable, error };
@@ -125,12 +128,16 @@ mod tests {
     }
 
     #[test]
-    fn success_and_expiry_are_the_end_whatever_the_attempt() {
-        for attempt in [1, 9] {
-            let done = decide(&Outcome::Completed, &chances(1), attempt, 0);
-            assert_eq!(done, Settlement::Done(DoneOutcome::Completed));
-            let expired = decide(&Outcome::Expired, &chances(1), attempt, 0);
-            assert_eq!(expired, Settlement::Done(DoneOutcome::Expired));
+    fn success_expiry_and_cancellation_are_the_end_whatever_the_attempt() {
+        for (outcome, expected) in [
+            (Outcome::Completed, DoneOutcome::Completed),
+            (Outcome::Expired, DoneOutcome::Expired),
+            (Outcome::Cancelled, DoneOutcome::Cancelled),
+        ] {
+            for attempt in [1, 9] {
+                let settlement = decide(&outcome, &chances(1), attempt, 0);
+                assert_eq!(settlement, Settlement::Done(expected));
+            }
         }
     }
 }

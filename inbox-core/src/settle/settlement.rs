@@ -2,6 +2,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::ErrorReport;
+use crate::store::DeliveryState;
 
 /// Where a leased delivery goes.
 ///
@@ -26,6 +27,18 @@ pub enum Settlement {
     },
 }
 
+impl Settlement {
+    /// The state of a delivery that was settled so.
+    #[must_use]
+    pub const fn state(&self) -> DeliveryState {
+        match self {
+            Self::Done(outcome) => outcome.state(),
+            Self::Retry { .. } => DeliveryState::Waiting,
+            Self::Dead { .. } => DeliveryState::Dead,
+        }
+    }
+}
+
 /// How a delivery came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DoneOutcome {
@@ -33,6 +46,8 @@ pub enum DoneOutcome {
     Completed,
     /// Its deliver-by passed before a handler ran.
     Expired,
+    /// Someone stopped it before its handler succeeded.
+    Cancelled,
 }
 
 impl DoneOutcome {
@@ -42,6 +57,17 @@ impl DoneOutcome {
         match self {
             Self::Completed => "completed",
             Self::Expired => "expired",
+            Self::Cancelled => "cancelled",
+        }
+    }
+
+    /// The state of a delivery that ended so.
+    #[must_use]
+    pub const fn state(self) -> DeliveryState {
+        match self {
+            Self::Completed => DeliveryState::Completed,
+            Self::Expired => DeliveryState::Expired,
+            Self::Cancelled => DeliveryState::Cancelled,
         }
     }
 }

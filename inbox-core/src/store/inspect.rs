@@ -1,6 +1,7 @@
 use super::{DeliveryRecord, DeliveryState, MessageRecord, StoreFuture};
 use crate::Now;
 use crate::message::MessageId;
+use crate::schedule::Start;
 
 /// Shows what is stored, and acts on single deliveries. For people and their tools: nothing on the
 /// way of a message calls it.
@@ -17,6 +18,44 @@ pub trait Inspect: Send + Sync + 'static {
 
     /// *dead → ready*. Gives a dead delivery all its attempts again. Answers whether there was one.
     fn retry(&self, id: MessageId, handler_key: &str, now: Now) -> StoreFuture<'_, bool>;
+
+    /// *ready or waiting → done*, as cancelled; for a delivery that a worker holds, asks the worker
+    /// to stop. It learns of that when it renews its lease, and from then on the delivery is not
+    /// tried again, whatever becomes of the worker; only if its handler succeeds all the same is it
+    /// completed. What is dead or done stays as it is.
+    ///
+    /// Concerns the delivery of one handler, or all deliveries of the message, one that waits for a
+    /// route included.
+    fn cancel(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        now: Now,
+    ) -> StoreFuture<'_, Cancelled>;
+
+    /// *ready or waiting → ready or waiting*. Gives deliveries another start; what they have been
+    /// through stays counted. Answers how many were moved: those that a worker holds, and those
+    /// that are dead or done, stay as they are. One that waits for a route goes on waiting for it,
+    /// and then until its new start.
+    ///
+    /// Concerns the delivery of one handler, or all deliveries of the message.
+    fn reschedule(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        start: Start,
+        now: Now,
+    ) -> StoreFuture<'_, u64>;
+}
+
+/// What a cancellation did, in deliveries. Nothing at all, if all were dead or done, or the store
+/// does not know the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Cancelled {
+    /// Done at once: no handler will see them.
+    pub at_once: u64,
+    /// Held by a worker, which was asked to stop.
+    pub asked: u64,
 }
 
 /// Which deliveries to list; what is not said does not matter.

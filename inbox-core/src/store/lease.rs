@@ -23,13 +23,24 @@ pub trait LeaseStore: Send + Sync + 'static {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>>;
 
     /// *lease → lease*. Extends each lease to `duration` from now, and answers in the order of
-    /// `tokens` until when it holds. One that has expired is lost, even if nobody has reclaimed it.
+    /// `tokens` until when it holds and which of its deliveries are to be stopped. One that has
+    /// expired is lost, even if nobody has reclaimed it.
     fn renew(
         &self,
         tokens: Vec<LeaseToken>,
         duration: Duration,
         now: Now,
-    ) -> StoreFuture<'_, Vec<Result<Timestamp, LeaseLost>>>;
+    ) -> StoreFuture<'_, Vec<Result<Renewed, LeaseLost>>>;
+}
+
+/// A lease that goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renewed {
+    /// Until when it holds, by the store's clock.
+    pub expires_at: Timestamp,
+    /// Those of its open deliveries that someone [cancelled](super::Inspect::cancel), sorted: the
+    /// worker stops their handlers, and begins none.
+    pub cancelled: Vec<MessageId>,
 }
 
 /// What a worker wants to work on.

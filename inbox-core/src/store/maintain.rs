@@ -31,6 +31,8 @@ pub trait Maintain: Send + Sync + 'static {
     /// The first time, this accuses no one, for the worker may have held other deliveries too: the
     /// attempt is not counted, and the delivery becomes a suspect, which is leased alone. A
     /// suspect's own expired lease counts; with its last attempt it is dead.
+    ///
+    /// One that was [cancelled](super::Inspect::cancel) meanwhile is done, as cancelled.
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed>;
 }
 
@@ -63,4 +65,14 @@ pub struct Reclaimed {
     pub returned: u64,
     /// Deliveries whose last attempt this was.
     pub dead: u64,
+    /// Deliveries that someone had cancelled.
+    pub cancelled: u64,
+}
+
+impl Reclaimed {
+    /// All deliveries that were moved.
+    #[must_use]
+    pub const fn moved(&self) -> u64 {
+        self.returned + self.dead + self.cancelled
+    }
 }

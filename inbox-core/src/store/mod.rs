@@ -5,7 +5,7 @@
 //! | [`Writer`] | accept | whoever schedules |
 //! | [`LeaseStore`] | lease, renew | workers |
 //! | [`StateStore`] | settle, release | workers |
-//! | [`Inspect`] | show, list, counts, retry | people, and `status` |
+//! | [`Inspect`] | show, list, counts, retry, cancel, reschedule | people, and `status` |
 //! | [`Maintain`] | register routes, route, promote, reclaim | every host, now and then |
 //!
 //! A delivery is in exactly one place: *ready*, *lease*, *waiting*, *dead* or *done*. Every verb is
@@ -28,8 +28,10 @@ use std::pin::Pin;
 
 pub use delivery_state::{DeliveryState, ParseDeliveryStateError};
 pub use error::{StoreError, StoreErrorKind};
-pub use inspect::{Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};
-pub use lease::{Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Unreadable, Wanted};
+pub use inspect::{Cancelled, Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};
+pub use lease::{
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, Unreadable, Wanted,
+};
 pub use maintain::{KnownRoute, Maintain, Reclaimed, Route};
 pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};
 pub use state::{Settle, StateStore};

@@ -1,4 +1,4 @@
-use super::{LeaseLost, LeaseToken, StoreFuture};
+use super::{DeliveryState, LeaseLost, LeaseToken, StoreFuture};
 use crate::Now;
 use crate::message::MessageId;
 use crate::settle::Settlement;
@@ -6,15 +6,24 @@ use crate::settle::Settlement;
 /// Writes what became of leased deliveries. Every write is fenced by the lease's token.
 pub trait StateStore: Send + Sync + 'static {
     /// *lease → done, waiting or dead*. Settles each delivery as its holder decided, and answers in
-    /// the order of `settles`. A failure is recorded as an attempt beside it.
+    /// the order of `settles` which state it is in now. A failure is recorded as an attempt beside
+    /// it.
+    ///
+    /// A delivery that was [cancelled](super::Inspect::cancel) meanwhile is not tried again: what
+    /// would wait for a retry or be dead is done, as cancelled. One whose handler succeeded is
+    /// completed.
     ///
     /// Where a lease has expired, is gone, or does not hold that delivery, nothing happens to it;
     /// the others are settled all the same.
-    fn settle(&self, settles: Vec<Settle>, now: Now)
-    -> StoreFuture<'_, Vec<Result<(), LeaseLost>>>;
+    fn settle(
+        &self,
+        settles: Vec<Settle>,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<Result<DeliveryState, LeaseLost>>>;
 
     /// *lease → ready*. Gives up leases without counting the attempt, such as at shutdown. Answers
-    /// how many deliveries were returned; a lease that is not held any more returns none.
+    /// how many deliveries are ready again; a lease that is not held any more returns none, and one
+    /// that was cancelled meanwhile is done.
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64>;
 
     /// The same for a worker that cannot wait, because its future is being dropped. A store that

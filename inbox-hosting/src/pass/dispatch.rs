@@ -19,6 +19,9 @@ impl<S: Store> Inbox<S> {
         keeper: &mut Keeper<'_, S>,
     ) -> (Outcome, Vec<Work>) {
         for at in 0..open.len() {
+            if keeper.is_cancelled(open[at].lease.token(), open[at].message_id) {
+                return (Outcome::Cancelled, vec![open.remove(at)]);
+            }
             let now = keeper.now(&open[at]);
             if let Some(outcome) = self.unfit(&mut open[at], now) {
                 return (outcome, vec![open.remove(at)]);

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use inbox_core::Timestamp;
 use inbox_core::dispatch::{CancellationToken, HeldLease};
+use inbox_core::message::MessageId;
 use inbox_core::store::{Lease, LeaseToken, Store};
 use tokio::time::Instant;
 
@@ -17,6 +18,7 @@ pub(super) struct Keeper<'a, S: Store> {
     claimed: Instant,
     // By this process's clock: leases were taken or renewed no earlier.
     pub(super) renewed: Instant,
+    running: Option<Running>,
     lost: u64,
 }
 
@@ -26,6 +28,14 @@ pub(super) struct Live {
     open: usize,
     /// Stops the handler that runs under it; none has begun if there is none.
     cancellation: Option<CancellationToken>,
+    /// Deliveries under it that someone wants stopped.
+    pub(super) cancelled: Vec<MessageId>,
+}
+
+/// What one call of a handler is at work on.
+struct Running {
+    deliveries: Vec<(LeaseToken, MessageId)>,
+    cancellation: CancellationToken,
 }
 
 impl Live {
@@ -45,10 +55,11 @@ impl<'a, S: Store> Keeper<'a, S> {
                 held: work.lease.clone(),
                 open: 0,
                 cancellation: None,
+                cancelled: Vec::new(),
             });
             lease.open += 1;
         }
-        Self { inbox, queue, leases: live, claimed: asked, renewed: asked, lost: 0 }
+        Self { inbox, queue, leases: live, claimed: asked, renewed: asked, running: None, lost: 0 }
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -104,7 +115,22 @@ impl<'a, S: Store> Keeper<'a, S> {
                 None => cancellation.cancel(),
             }
         }
+        let deliveries = works.iter().map(|work| (work.lease.token(), work.message_id)).collect();
+        self.running = Some(Running { deliveries, cancellation: cancellation.clone() });
         cancellation
+    }
+
+    /// Whether someone wants this delivery stopped, as far as is known here.
+    pub(super) fn is_cancelled(&self, token: LeaseToken, id: MessageId) -> bool {
+        self.leases.get(&token).is_some_and(|lease| lease.cancelled.contains(&id))
+    }
+
+    /// Stops the handler if nobody wants what it is at work on: of a batch, all of it.
+    pub(super) fn stop_what_is_cancelled(&self) {
+        let Some(running) = &self.running else { return };
+        if running.deliveries.iter().all(|(token, id)| self.is_cancelled(*token, *id)) {
+            running.cancellation.cancel();
+        }
     }
 
     /// Waits for `run`, renewing all leases meanwhile.

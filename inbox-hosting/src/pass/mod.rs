@@ -70,7 +70,8 @@ impl<S: Store> Inbox<S> {
         for _ in 0..ROUNDS {
             let reclaimed = store.reclaim(UPKEEP, clock.now()).await?;
             report.dead += reclaimed.dead;
-            if reclaimed.returned + reclaimed.dead < UPKEEP.into() {
+            report.cancelled += reclaimed.cancelled;
+            if reclaimed.moved() < UPKEEP.into() {
                 break;
             }
         }

@@ -2,7 +2,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox_core::store::{LeaseToken, Store, StoreError, StoreErrorKind};
+use inbox_core::store::{LeaseToken, Renewed, Store, StoreError, StoreErrorKind};
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 
@@ -43,15 +43,14 @@ impl<S: Store> Keeper<'_, S> {
                 self.renewed = asked;
                 for (token, renewed) in tokens.iter().zip(renewed) {
                     match renewed {
-                        Ok(until) => {
-                            self.leases.get(token).inspect(|lease| lease.held.renewed(until));
-                        }
+                        Ok(renewed) => self.goes_on(*token, renewed),
                         Err(lost) => {
                             tracing::warn!(error = %lost, "lease lost");
                             self.forget(*token);
                         }
                     }
                 }
+                self.stop_what_is_cancelled();
                 true
             }
             Ok(_) => {
@@ -68,6 +67,13 @@ impl<S: Store> Keeper<'_, S> {
                 }
                 false
             }
+        }
+    }
+
+    fn goes_on(&mut self, token: LeaseToken, renewed: Renewed) {
+        if let Some(lease) = self.leases.get_mut(&token) {
+            lease.held.renewed(renewed.expires_at);
+            lease.cancelled = renewed.cancelled;
         }
     }
 

@@ -1,4 +1,4 @@
-use inbox_core::settle::{DoneOutcome, Settlement};
+use inbox_core::store::{DeliveryState, LeaseLost};
 
 /// What one pass did, in deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -14,18 +14,22 @@ pub struct PassReport {
     pub dead: u64,
     /// Too late to be handled.
     pub expired: u64,
+    /// Cancelled while this worker or a vanished one held them.
+    pub cancelled: u64,
     /// Claimed, but lost before they could be settled: they are another worker's now.
     pub skipped: u64,
 }
 
 impl PassReport {
-    pub(super) fn add(&mut self, settlement: &Settlement, written: bool) {
-        let count = match settlement {
-            _ if !written => &mut self.skipped,
-            Settlement::Done(DoneOutcome::Completed) => &mut self.completed,
-            Settlement::Done(DoneOutcome::Expired) => &mut self.expired,
-            Settlement::Retry { .. } => &mut self.retried,
-            Settlement::Dead { .. } => &mut self.dead,
+    pub(super) fn add(&mut self, settled: Result<DeliveryState, LeaseLost>) {
+        let count = match settled {
+            Err(_) => &mut self.skipped,
+            Ok(DeliveryState::Completed) => &mut self.completed,
+            Ok(DeliveryState::Expired) => &mut self.expired,
+            Ok(DeliveryState::Cancelled) => &mut self.cancelled,
+            Ok(DeliveryState::Dead) => &mut self.dead,
+            // All that is left is to be tried again.
+            Ok(_) => &mut self.retried,
         };
         *count += 1;
     }
@@ -34,12 +38,13 @@ impl PassReport {
 /// The sum of two passes.
 impl std::ops::AddAssign for PassReport {
     fn add_assign(&mut self, other: Self) {
-        let Self { leased, completed, retried, dead, expired, skipped } = other;
+        let Self { leased, completed, retried, dead, expired, cancelled, skipped } = other;
         self.leased += leased;
         self.completed += completed;
         self.retried += retried;
         self.dead += dead;
         self.expired += expired;
+        self.cancelled += cancelled;
         self.skipped += skipped;
     }
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use inbox_core::dispatch::{Pipeline, dispose};
-use inbox_core::settle::{DoneOutcome, Outcome, Settlement, decide};
+use inbox_core::settle::{Outcome, Settlement, decide};
 use inbox_core::store::{
     DeliveryRecord, DeliveryState, LeaseLost, Settle, Store, StoreError, StoreErrorKind,
 };
@@ -44,7 +44,7 @@ impl<S: Store> Inbox<S> {
                 );
             }
             keeper.done(work.lease.token());
-            report.add(&settle.settlement, written.is_ok());
+            report.add(written);
             log(settle, written, &work);
         }
         Ok(())
@@ -56,7 +56,7 @@ impl<S: Store> Inbox<S> {
         settles: &[Settle],
         works: &[Work],
         keeper: &mut Keeper<'_, S>,
-    ) -> Result<Vec<Result<(), LeaseLost>>, StoreError> {
+    ) -> Result<Vec<Result<DeliveryState, LeaseLost>>, StoreError> {
         let mut tried = 0;
         let mut unsure = false;
         loop {
@@ -85,48 +85,49 @@ impl<S: Store> Inbox<S> {
         &self,
         settles: &[Settle],
         works: &[Work],
-        mut written: Vec<Result<(), LeaseLost>>,
-    ) -> Result<Vec<Result<(), LeaseLost>>, StoreError> {
+        mut written: Vec<Result<DeliveryState, LeaseLost>>,
+    ) -> Result<Vec<Result<DeliveryState, LeaseLost>>, StoreError> {
         for ((settle, work), written) in settles.iter().zip(works).zip(&mut written) {
             if written.is_ok() {
                 continue;
             }
             let record = self.store().show(settle.message_id).await?;
             let mut deliveries = record.into_iter().flat_map(|record| record.deliveries);
-            if deliveries.any(|delivery| is_settled_as(&delivery, work, &settle.settlement)) {
-                *written = Ok(());
+            if let Some(found) = deliveries.find(|found| is_settled_as(found, work, settle)) {
+                *written = Ok(found.state);
             }
         }
         Ok(written)
     }
 }
 
-/// Whether a delivery is where this attempt wanted it.
-fn is_settled_as(delivery: &DeliveryRecord, work: &Work, settlement: &Settlement) -> bool {
-    let state = match settlement {
-        Settlement::Done(DoneOutcome::Completed) => DeliveryState::Completed,
-        Settlement::Done(DoneOutcome::Expired) => DeliveryState::Expired,
-        Settlement::Retry { .. } => DeliveryState::Waiting,
-        Settlement::Dead { .. } => DeliveryState::Dead,
-    };
+/// Whether a delivery is where this attempt wanted it, or cancelled instead.
+fn is_settled_as(delivery: &DeliveryRecord, work: &Work, settle: &Settle) -> bool {
+    let states = [settle.settlement.state(), DeliveryState::Cancelled];
     delivery.handler_key.as_deref() == Some(&work.handler_key)
-        && (delivery.state, delivery.attempts) == (state, work.attempt())
+        && states.contains(&delivery.state)
+        && delivery.attempts == work.attempt()
 }
 
-fn log(settle: &Settle, written: Result<(), LeaseLost>, work: &Work) {
+fn log(settle: &Settle, written: Result<DeliveryState, LeaseLost>, work: &Work) {
     let (handler_key, message_id, attempt) = (&work.handler_key, work.message_id, work.attempt());
     match (&settle.settlement, written) {
         (_, Err(error)) => {
             tracing::warn!(handler_key, %message_id, attempt, %error, "not settled");
         }
-        (Settlement::Done(outcome), Ok(())) => {
-            let outcome = outcome.as_str();
-            tracing::debug!(handler_key, %message_id, attempt, outcome, "settled");
+        (Settlement::Done(_), Ok(state)) => {
+            tracing::debug!(handler_key, %message_id, attempt, outcome = %state, "settled");
         }
-        (Settlement::Retry { after, error }, Ok(())) => {
+        (
+            Settlement::Retry { error, .. } | Settlement::Dead { error, .. },
+            Ok(DeliveryState::Cancelled),
+        ) => {
+            tracing::info!(handler_key, %message_id, attempt, %error, "cancelled");
+        }
+        (Settlement::Retry { after, error }, Ok(_)) => {
             tracing::warn!(handler_key, %message_id, attempt, ?after, %error, "to be retried");
         }
-        (Settlement::Dead { reason, error }, Ok(())) => {
+        (Settlement::Dead { reason, error }, Ok(_)) => {
             tracing::error!(handler_key, %message_id, attempt, %reason, %error, "dead");
         }
     }

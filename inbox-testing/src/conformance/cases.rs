@@ -171,6 +171,31 @@ macro_rules! __conformance_cases {
                 an_unknown_message_is_not_shown
                 showing_and_listing_agree_in_every_state
             }
+            cancel {
+                a_ready_delivery_is_cancelled_at_once
+                a_waiting_delivery_is_cancelled_at_once
+                a_message_without_a_route_is_cancelled_and_never_routed
+                a_cancellation_is_for_one_handler_or_for_all
+                what_is_settled_is_not_cancelled
+                a_key_is_remembered_after_its_message_is_cancelled
+                a_worker_learns_of_a_cancellation_when_it_renews
+                a_cancelled_delivery_whose_handler_succeeds_is_completed
+                a_cancelled_delivery_that_fails_is_not_tried_again
+                a_cancelled_delivery_that_is_released_is_done
+                a_cancelled_delivery_of_a_vanished_worker_is_done
+                a_lease_that_has_expired_is_cancelled_all_the_same
+                a_cancellation_that_meets_a_move_is_not_lost
+            }
+            reschedule {
+                a_waiting_delivery_gets_another_start
+                a_ready_delivery_is_put_off
+                what_is_rescheduled_for_now_is_ready
+                a_retry_is_brought_forward_and_stays_counted
+                what_is_held_or_settled_is_not_rescheduled
+                a_message_without_a_route_keeps_its_new_start
+                a_rescheduling_is_for_one_handler_or_for_all
+                a_rescheduling_that_meets_a_promotion_is_not_lost
+            }
             reachable {
                 nothing_is_lost_whatever_happens
             }

@@ -25,6 +25,8 @@ mod suite;
 #[doc(hidden)]
 pub mod accept;
 #[doc(hidden)]
+pub mod cancel;
+#[doc(hidden)]
 pub mod inspect;
 #[doc(hidden)]
 pub mod lease;
@@ -38,6 +40,8 @@ pub mod reclaim;
 pub mod release;
 #[doc(hidden)]
 pub mod renew;
+#[doc(hidden)]
+pub mod reschedule;
 #[doc(hidden)]
 pub mod routes;
 #[doc(hidden)]

@@ -3,8 +3,12 @@ use std::time::Duration;
 
 use inbox_core::Timestamp;
 use inbox_core::message::{Envelope, MessageId};
+use inbox_core::schedule::Start;
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport, Settlement};
-use inbox_core::store::{Accepted, KnownRoute, LeaseLost, LeaseToken, Reclaimed, Route, Settle};
+use inbox_core::store::{
+    Accepted, Cancelled, DeliveryState, KnownRoute, LeaseLost, LeaseToken, Reclaimed, Renewed,
+    Route, Settle,
+};
 
 use super::bench::{Bench, must};
 use super::{Held, is_new};
@@ -70,6 +74,20 @@ impl Bench {
         tokens: Vec<LeaseToken>,
         duration: Duration,
     ) -> Vec<Result<Timestamp, LeaseLost>> {
+        let renewed = self.renew_fully(tokens, duration).await;
+        let until = |renewed: Renewed| {
+            assert!(renewed.cancelled.is_empty(), "nobody cancelled {:?}", renewed.cancelled);
+            renewed.expires_at
+        };
+        renewed.into_iter().map(|answer| answer.map(until)).collect()
+    }
+
+    /// The same, with what was cancelled.
+    pub(crate) async fn renew_fully(
+        &self,
+        tokens: Vec<LeaseToken>,
+        duration: Duration,
+    ) -> Vec<Result<Renewed, LeaseLost>> {
         must("renew", self.store.renew(tokens, duration, self.at()).await)
     }
 
@@ -78,23 +96,44 @@ impl Bench {
     }
 
     pub(crate) async fn settle_all(&self, settles: Vec<Settle>) -> Vec<Result<(), LeaseLost>> {
-        must("settle", self.store.settle(settles, self.at()).await)
+        let asked: Vec<_> = settles.iter().map(|settle| settle.settlement.state()).collect();
+        let answers = must("settle", self.store.settle(settles, self.at()).await);
+        for (asked, answer) in asked.into_iter().zip(&answers) {
+            let fits = |state| state == asked || state == DeliveryState::Cancelled;
+            assert!(answer.is_ok_and(fits) || answer.is_err(), "{asked} was answered {answer:?}");
+        }
+        answers.into_iter().map(|answer| answer.map(drop)).collect()
     }
 
     pub(crate) async fn settle(
         &self,
         held: &Held,
         settlement: Settlement,
-    ) -> Result<(), LeaseLost> {
-        let answers = self.settle_all(vec![held.settle(settlement)]).await;
+    ) -> Result<DeliveryState, LeaseLost> {
+        let settles = vec![held.settle(settlement)];
+        let answers = must("settle", self.store.settle(settles, self.at()).await);
         assert_eq!(answers.len(), 1, "settle answers for every delivery");
         answers[0]
     }
 
     /// Settles a delivery that is still held.
     pub(crate) async fn settled(&self, held: &Held, settlement: Settlement) {
+        let state = settlement.state();
         let answer = self.settle(held, settlement).await;
-        assert_eq!(answer, Ok(()), "the lease is still held");
+        assert_eq!(answer, Ok(state), "the lease is still held");
+    }
+
+    pub(crate) async fn cancel(&self, id: MessageId, handler_key: Option<&str>) -> Cancelled {
+        must("cancel", self.store.cancel(id, handler_key, self.at()).await)
+    }
+
+    pub(crate) async fn reschedule(
+        &self,
+        id: MessageId,
+        handler_key: Option<&str>,
+        start: Start,
+    ) -> u64 {
+        must("reschedule", self.store.reschedule(id, handler_key, start, self.at()).await)
     }
 
     pub(crate) async fn retry(&self, id: MessageId, handler_key: &str) -> bool {

@@ -20,6 +20,9 @@ impl World {
         assert!(extra.is_empty(), "nobody accepted these: {extra:?}");
         for (name, record) in &seen {
             assert!(reachable(record), "nobody can reach {record:?}");
+            let goes_on = [DeliveryState::Pending, DeliveryState::Waiting, DeliveryState::Dead];
+            let stopped = self.stopped.contains(name);
+            assert!(!(stopped && goes_on.contains(&record.state)), "cancelled, and now {record:?}");
             let before = self.seen.get(name).filter(|before| before.state.is_terminal());
             assert!(before.is_none_or(|before| before == record), "{before:?} is now {record:?}");
         }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use inbox_core::message::MessageId;
 use inbox_core::settle::{DeadReason, DoneOutcome, Settlement};
-use inbox_core::store::{DeliveryState, LeaseLost, LeaseToken, Settle, Wanted};
+use inbox_core::store::{DeliveryState, LeaseLost, LeaseToken, Renewed, Settle, Wanted};
 
 use super::model::{Lease, World};
 use crate::conformance::kit::{DONE, HOLD, Held, SECOND, dead, fail_after, wanted};
@@ -48,9 +48,14 @@ impl World {
 
     pub(super) async fn renew(&mut self) {
         let Some((token, held)) = self.leased() else { return };
-        let answer = self.host().renew(vec![token], HOLD).await;
+        let answer = self.host().renew_fully(vec![token], HOLD).await;
         let until = self.hosts[0].later(HOLD);
-        assert_eq!(answer, [if held { Ok(until) } else { Err(LeaseLost(token)) }]);
+        let lease = &self.leases[&token];
+        let stopped =
+            |id: &&MessageId| self.stopped.contains(&(**id, Some(lease.handler_key.clone())));
+        let cancelled = lease.open.iter().filter(stopped).copied().collect();
+        let renewed = Renewed { expires_at: until, cancelled };
+        assert_eq!(answer, [if held { Ok(renewed) } else { Err(LeaseLost(token)) }]);
         if let (true, Some(lease)) = (held, self.leases.get_mut(&token)) {
             lease.expires_at = until;
         }
@@ -61,7 +66,10 @@ impl World {
         let returned = self.host().release(vec![token]).await;
         let open = self.leases.get_mut(&token).map(|lease| &mut lease.open);
         let open = open.filter(|_| held).map(std::mem::take).unwrap_or_default();
-        assert_eq!(usize::try_from(returned), Ok(open.len()), "of what was released");
+        let key = self.leases.get(&token).map(|lease| lease.handler_key.clone());
+        let goes_on = |id: &&MessageId| !self.stopped.contains(&(**id, key.clone()));
+        let ready = open.iter().filter(goes_on).count();
+        assert_eq!(usize::try_from(returned), Ok(ready), "of what was released");
     }
 
     pub(super) async fn settle(&mut self) {

@@ -23,6 +23,8 @@ pub(super) struct World {
     pub(super) contracts: BTreeMap<MessageId, String>,
     pub(super) deliveries: BTreeSet<Name>,
     pub(super) keys: BTreeSet<String>,
+    /// Those that were cancelled before they had come to their end.
+    pub(super) stopped: BTreeSet<Name>,
     /// Every lease that was ever given, until when it holds, and what of it is open.
     pub(super) leases: BTreeMap<LeaseToken, Lease>,
     /// What the store said after the last step.
@@ -48,6 +50,7 @@ impl World {
             contracts: BTreeMap::new(),
             deliveries: BTreeSet::new(),
             keys: BTreeSet::new(),
+            stopped: BTreeSet::new(),
             leases: BTreeMap::new(),
             seen: BTreeMap::new(),
             after: None,

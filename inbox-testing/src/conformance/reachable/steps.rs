@@ -3,7 +3,7 @@ use std::time::Duration;
 use inbox_core::message::Envelope;
 use inbox_core::schedule::{Priority, Start};
 
-use super::model::World;
+use super::model::{Name, World};
 use crate::conformance::kit::{SECOND, envelope, is_new, route_of};
 
 impl World {
@@ -19,7 +19,9 @@ impl World {
             70..74 => self.release().await,
             74..80 => _ = self.host().promote(limit).await,
             80..86 => _ = self.host().reclaim(limit).await,
-            86..89 => _ = self.host().route(limit).await,
+            86..88 => _ = self.host().route(limit).await,
+            88..91 => self.cancel().await,
+            91..93 => self.reschedule().await,
             _ => {
                 let seconds = SECOND * self.chance.u32(0..45);
                 let micros = Duration::from_micros(self.chance.u64(0..3));
@@ -59,6 +61,30 @@ impl World {
         envelope
     }
 
+    /// Any message of the walk, whatever has become of it, or one of its handlers.
+    fn any_delivery(&mut self) -> Option<Name> {
+        let (id, key) = self.chance.choice(self.deliveries.iter())?.clone();
+        Some((id, key.filter(|_| self.chance.bool())))
+    }
+
+    async fn cancel(&mut self) {
+        let Some((id, key)) = self.any_delivery() else { return };
+        self.host().cancel(id, key.as_deref()).await;
+        let concerned = |name: &&Name| name.0 == id && (key.is_none() || name.1 == key);
+        for name in self.deliveries.iter().filter(concerned) {
+            let seen = self.seen.get(name);
+            if seen.is_none_or(|record| !record.state.is_terminal()) {
+                self.stopped.insert(name.clone());
+            }
+        }
+    }
+
+    async fn reschedule(&mut self) {
+        let Some((id, key)) = self.any_delivery() else { return };
+        let start = Start::After(SECOND * self.chance.u32(0..60));
+        self.host().reschedule(id, key.as_deref(), start).await;
+    }
+
     async fn register(&mut self) {
         let contract = self.contract();
         let key = self.handler_key(&contract);
@@ -76,9 +102,10 @@ impl World {
         if routes.is_empty() {
             return;
         }
-        let waiting = self
-            .deliveries
-            .extract_if(.., |(id, key)| key.is_none() && self.contracts.get(id) == Some(&contract));
+        let waiting = self.deliveries.extract_if(.., |name| {
+            let of_contract = self.contracts.get(&name.0) == Some(&contract);
+            name.1.is_none() && of_contract && !self.stopped.contains(name)
+        });
         for (id, _) in waiting.collect::<Vec<_>>() {
             self.deliver(id, &contract);
         }

@@ -6,8 +6,8 @@ use inbox_core::store::{DeliveryState, Reclaimed};
 use crate::conformance::TestDatabase;
 use crate::conformance::kit::{Bench, HOLD, MAX_ATTEMPTS, SECOND, envelope, fail_after, wanted};
 
-const RETURNED: Reclaimed = Reclaimed { returned: 1, dead: 0 };
-const DEAD: Reclaimed = Reclaimed { returned: 0, dead: 1 };
+const RETURNED: Reclaimed = Reclaimed { returned: 1, dead: 0, cancelled: 0 };
+const DEAD: Reclaimed = Reclaimed { returned: 0, dead: 1, cancelled: 0 };
 
 /// Leases the only delivery, and its worker vanishes.
 async fn vanish(bench: &mut Bench, attempt: u32) -> Reclaimed {
@@ -87,7 +87,7 @@ pub async fn the_neighbours_of_a_deadly_delivery_are_not_accused(database: &dyn 
     bench.accept((0..3).map(|_| envelope("pay")).collect()).await;
     bench.lease("charge", 10).await;
     bench.pass(HOLD);
-    assert_eq!(bench.reclaim(10).await, Reclaimed { returned: 3, dead: 0 });
+    assert_eq!(bench.reclaim(10).await, Reclaimed { returned: 3, ..Reclaimed::default() });
     let deadly = bench.lease_one("charge").await;
     for attempt in 2..=MAX_ATTEMPTS {
         bench.pass(HOLD);

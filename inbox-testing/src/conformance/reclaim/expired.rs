@@ -17,7 +17,7 @@ pub async fn a_lease_is_reclaimed_from_the_moment_it_expires(database: &dyn Test
     assert_eq!(bench.show(held.id()).await, before);
 
     bench.now = held.expires_at;
-    assert_eq!(bench.reclaim(10).await, Reclaimed { returned: 1, dead: 0 });
+    assert_eq!(bench.reclaim(10).await, Reclaimed { returned: 1, ..Reclaimed::default() });
     let ready = bench.delivery(held.id()).await;
     assert_eq!((ready.state, ready.lease_expires_at), (DeliveryState::Pending, None));
     assert_eq!(bench.reclaim(10).await, Reclaimed::default(), "nothing is left");
@@ -48,7 +48,7 @@ pub async fn everything_that_a_lost_worker_held_is_ready_again(database: &dyn Te
     let held = bench.lease_wanted(vec![wanted("charge", 10), wanted("send", 10)]).await;
     bench.settled(&held[0], DONE).await;
     bench.pass(HOLD);
-    assert_eq!(bench.reclaim(100).await, Reclaimed { returned: 9, dead: 0 });
+    assert_eq!(bench.reclaim(100).await, Reclaimed { returned: 9, ..Reclaimed::default() });
     assert_eq!(bench.state(held[0].id()).await, DeliveryState::Completed, "that was settled");
     for held in &held[1..] {
         let ready = bench.delivery(held.id()).await;
@@ -82,7 +82,7 @@ pub async fn the_limit_of_a_reclaim_holds(database: &dyn TestDatabase) {
     }
     bench.pass(HOLD);
     for returned in [2, 2, 1, 0] {
-        assert_eq!(bench.reclaim(2).await, Reclaimed { returned, dead: 0 });
+        assert_eq!(bench.reclaim(2).await, Reclaimed { returned, ..Reclaimed::default() });
     }
 }
 

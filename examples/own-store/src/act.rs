@@ -1,0 +1,67 @@
+use inbox::Timestamp;
+use inbox::message::MessageId;
+use inbox::schedule::Start;
+use inbox::store::Cancelled;
+
+use crate::table::{Name, Place, Table};
+use crate::writer::due_at;
+
+impl Table {
+    pub(crate) fn cancel(
+        &mut self,
+        id: MessageId,
+        handler_key: Option<String>,
+        now: Timestamp,
+    ) -> Cancelled {
+        let mut cancelled = Cancelled::default();
+        for name in self.concerned(id, handler_key) {
+            match self.deliveries[&name].place {
+                Place::Ready { .. } | Place::Waiting { .. } => {
+                    self.move_to(&name, Place::cancelled(now));
+                    cancelled.at_once += 1;
+                }
+                Place::Lease(token) => {
+                    if let Some(held) = self.leases.get_mut(&token) {
+                        held.cancelled.insert(id);
+                        cancelled.asked += 1;
+                    }
+                }
+                Place::Dead { .. } | Place::Done { .. } => {}
+            }
+        }
+        cancelled
+    }
+
+    pub(crate) fn reschedule(
+        &mut self,
+        id: MessageId,
+        handler_key: Option<String>,
+        start: Start,
+        now: Timestamp,
+    ) -> u64 {
+        let start = due_at(start, now).unwrap_or(now);
+        let mut moved = 0;
+        for name in self.concerned(id, handler_key) {
+            let place = match &self.deliveries[&name].place {
+                // It waits for a route, and then until its start.
+                Place::Waiting { reason, error, .. } if name.1.is_none() || start > now => {
+                    let (due_at, error) = (Some(start), error.clone());
+                    Place::Waiting { due_at, reason, error }
+                }
+                Place::Ready { .. } | Place::Waiting { .. } => {
+                    self.ready_or_waiting(Some(start), now)
+                }
+                Place::Lease(_) | Place::Dead { .. } | Place::Done { .. } => continue,
+            };
+            self.move_to(&name, place);
+            moved += 1;
+        }
+        moved
+    }
+
+    /// The delivery of one handler, or all of the message.
+    fn concerned(&self, id: MessageId, handler_key: Option<String>) -> Vec<Name> {
+        let of_message = self.deliveries.keys().filter(|name| name.0 == id);
+        of_message.filter(|name| handler_key.is_none() || name.1 == handler_key).cloned().collect()
+    }
+}
