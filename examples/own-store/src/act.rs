@@ -10,7 +10,7 @@ impl Table {
     pub(crate) fn cancel(
         &mut self,
         id: MessageId,
-        handler_key: Option<String>,
+        handler_key: Option<&str>,
         now: Timestamp,
     ) -> Cancelled {
         let mut cancelled = Cancelled::default();
@@ -35,7 +35,7 @@ impl Table {
     pub(crate) fn reschedule(
         &mut self,
         id: MessageId,
-        handler_key: Option<String>,
+        handler_key: Option<&str>,
         start: Start,
         now: Timestamp,
     ) -> u64 {
@@ -60,8 +60,11 @@ impl Table {
     }
 
     /// The delivery of one handler, or all of the message.
-    fn concerned(&self, id: MessageId, handler_key: Option<String>) -> Vec<Name> {
+    fn concerned(&self, id: MessageId, handler_key: Option<&str>) -> Vec<Name> {
         let of_message = self.deliveries.keys().filter(|name| name.0 == id);
-        of_message.filter(|name| handler_key.is_none() || name.1 == handler_key).cloned().collect()
+        of_message
+            .filter(|name| handler_key.is_none() || name.1.as_deref() == handler_key)
+            .cloned()
+            .collect()
     }
 }

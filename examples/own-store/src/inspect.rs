@@ -66,7 +66,9 @@ impl Inspect for MemoryStore {
         now: Now,
     ) -> StoreFuture<'_, Cancelled> {
         let handler_key = handler_key.map(str::to_owned);
-        self.verb(move |table| table.cancel(id, handler_key, now.or_else(Timestamp::now)))
+        self.verb(move |table| {
+            table.cancel(id, handler_key.as_deref(), now.or_else(Timestamp::now))
+        })
     }
 
     fn reschedule(
@@ -78,7 +80,7 @@ impl Inspect for MemoryStore {
     ) -> StoreFuture<'_, u64> {
         let handler_key = handler_key.map(str::to_owned);
         self.verb(move |table| {
-            table.reschedule(id, handler_key, start, now.or_else(Timestamp::now))
+            table.reschedule(id, handler_key.as_deref(), start, now.or_else(Timestamp::now))
         })
     }
 }
