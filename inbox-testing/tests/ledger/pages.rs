@@ -1,7 +1,8 @@
 use inbox_core::Now;
 use inbox_core::message::MessageId;
+use inbox_core::schedule::Start;
 use inbox_core::store::{
-    Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, Inspect, MessageRecord, Page,
+    Cancelled, Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, Inspect, MessageRecord, Page,
     StoreError, StoreErrorKind, StoreFuture,
 };
 use inbox_testing::ledger;
@@ -39,6 +40,14 @@ impl Inspect for Pages {
     }
 
     fn retry(&self, _: MessageId, _: &str, _: Now) -> StoreFuture<'_, bool> {
+        unreachable!("the ledger changes nothing")
+    }
+
+    fn cancel(&self, _: MessageId, _: Option<&str>, _: Now) -> StoreFuture<'_, Cancelled> {
+        unreachable!("the ledger changes nothing")
+    }
+
+    fn reschedule(&self, _: MessageId, _: Option<&str>, _: Start, _: Now) -> StoreFuture<'_, u64> {
         unreachable!("the ledger changes nothing")
     }
 }
