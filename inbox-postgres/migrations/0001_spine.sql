@@ -36,7 +36,7 @@ CREATE TABLE :schema.ready (
     attempts        integer     NOT NULL DEFAULT 0,
     delayed_retries integer     NOT NULL DEFAULT 0,
     suspect         boolean     NOT NULL DEFAULT false,
-    CONSTRAINT ready_pkey PRIMARY KEY (handler_key, priority, seq),
+    CONSTRAINT ready_pkey PRIMARY KEY (handler_key, priority, version, seq),
     CONSTRAINT ready_has_a_handler CHECK (handler_key <> ''),
     CONSTRAINT ready_priority_is_known CHECK (priority BETWEEN 0 AND 3)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,

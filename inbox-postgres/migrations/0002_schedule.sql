@@ -32,7 +32,8 @@ $$;
 
 -- Accepts one message, with a delivery for each handler that is known for its contract. A message
 -- that was accepted before, by its tenant, contract and idempotency key, is answered and not stored
--- again; `payload_matches` then says whether it says the same.
+-- again; `payload_matches` then says whether it says the same. `id` is for those who made one, a UUIDv7,
+-- and `clock` is for tests.
 CREATE FUNCTION :schema.schedule(
     contract        text,
     version         integer,
@@ -48,6 +49,8 @@ CREATE FUNCTION :schema.schedule(
     causation_id    text        DEFAULT NULL,
     tenant          text        DEFAULT '',
     headers         jsonb       DEFAULT '{}',
+    id              uuid        DEFAULT NULL,
+    clock           timestamptz DEFAULT NULL,
     OUT message_id      uuid,
     OUT accepted_at     timestamptz,
     OUT is_new          boolean,
@@ -86,8 +89,8 @@ BEGIN
     END IF;
 
     LOOP
-        message_id := :schema.new_message_id();
-        accepted_at := clock_timestamp();
+        message_id := coalesce(id, :schema.new_message_id());
+        accepted_at := coalesce(clock, clock_timestamp());
         INSERT INTO :schema.message (
             id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
             concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
@@ -105,8 +108,10 @@ BEGIN
         SELECT first.id, first.accepted_at, first.payload = payload AND first.version = version
         INTO message_id, accepted_at, payload_matches
         FROM :schema.message AS first
-        WHERE first.tenant = coalesce(tenant, '') AND first.contract = contract
-          AND first.idempotency_key = idempotency_key;
+        WHERE first.id = id
+           OR (first.tenant = coalesce(tenant, '') AND first.contract = contract
+               AND first.idempotency_key = idempotency_key)
+        LIMIT 1;
         IF FOUND THEN
             is_new := false;
             RETURN;

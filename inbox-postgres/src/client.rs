@@ -1,14 +1,25 @@
 use deadpool_postgres::Object;
+use futures_util::future::join3;
 use inbox_core::store::{StoreError, StoreErrorKind};
-use tokio_postgres::Row;
+use tokio_postgres::{Row, Statement};
 
 use crate::error::translate;
+use crate::sql::SESSION;
 use crate::store::Parameters;
 
-/// Where a statement runs: on a connection of ours, or in a transaction of the caller's.
+/// Whose the connections of a pool are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// Made by the store, with its settings.
+    Store,
+    /// Given to the store by the application, which has settings of its own.
+    Application,
+}
+
+/// Where a statement runs: on a connection of the pool, or in a transaction of the caller's.
 #[derive(Clone, Copy)]
 pub(crate) enum Client<'a> {
-    Ours(&'a Object),
+    Pooled(&'a Object, Owner),
     Theirs(&'a tokio_postgres::Transaction<'a>),
     TheirsPooled(&'a deadpool_postgres::Transaction<'a>),
 }
@@ -20,9 +31,12 @@ impl Client<'_> {
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let rows = match self {
-            Self::Ours(connection) => {
+            Self::Pooled(connection, owner) => {
                 let statement = connection.prepare_cached(text).await.map_err(translate)?;
-                connection.query(&statement, parameters).await
+                match owner {
+                    Owner::Store => connection.query(&statement, parameters).await,
+                    Owner::Application => with_settings(connection, &statement, parameters).await,
+                }
             }
             Self::Theirs(transaction) => transaction.query(text, parameters).await,
             Self::TheirsPooled(transaction) => {
@@ -32,6 +46,31 @@ impl Client<'_> {
         };
         rows.map_err(translate)
     }
+}
+
+/// Runs a statement with the store's settings, and leaves none behind. Sent at once, so it is one
+/// round trip; after an error the commit is a rollback.
+async fn with_settings(
+    connection: &Object,
+    statement: &Statement,
+    parameters: Parameters<'_>,
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let settings = format!("BEGIN; {}", local_settings());
+    let (begun, rows, ended) = join3(
+        connection.batch_execute(&settings),
+        connection.query(statement, parameters),
+        connection.batch_execute("COMMIT"),
+    )
+    .await;
+    begun?;
+    let rows = rows?;
+    ended?;
+    Ok(rows)
+}
+
+/// The store's settings, for one transaction.
+pub(crate) fn local_settings() -> String {
+    SESSION.replace("\nSET ", "\nSET LOCAL ")
 }
 
 /// A connection of the pool that is at work. Dropped before it is [`done`](Self::done), whatever it

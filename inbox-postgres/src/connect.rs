@@ -5,13 +5,9 @@ use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::{Config, NoTls};
 
 use crate::PostgresStore;
+use crate::client::Owner;
 use crate::schema::Schema;
-
-/// The statements are written for plans that fit every case, and planning each anew takes longer than
-/// running it. Without statistics, a claim would otherwise read and sort the whole queue.
-const SESSION: &str = "SET plan_cache_mode = force_generic_plan;
-SET enable_bitmapscan = off;
-SET jit = off";
+use crate::sql::SESSION;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -93,15 +89,21 @@ impl PostgresOptions {
                 StoreError::new(StoreErrorKind::CannotOpen, "the pool cannot be made")
                     .caused_by(error)
             })?;
-        self.open_pool(pool).await
+        self.open_on(pool, Owner::Store).await
     }
 
-    /// Opens the store on a pool that the application has anyway.
+    /// Opens the store on a pool that the application has anyway. Its connections keep their
+    /// settings: each statement of the store brings its own.
     ///
     /// # Errors
     /// When the database cannot be reached, or its schema is missing or of another version.
     pub async fn open_pool(self, pool: Pool) -> Result<PostgresStore, StoreError> {
-        let store = PostgresStore::new(pool, Schema::new(&self.schema)?, self.call_timeout);
+        self.open_on(pool, Owner::Application).await
+    }
+
+    async fn open_on(self, pool: Pool, owner: Owner) -> Result<PostgresStore, StoreError> {
+        let schema = Schema::new(&self.schema)?;
+        let store = PostgresStore::new(pool, owner, schema, self.call_timeout);
         match self.ensure_schema {
             true => store.ensure_schema().await?,
             false => store.validate_schema().await?,

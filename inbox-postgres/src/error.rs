@@ -31,9 +31,12 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             (StoreErrorKind::ReadOnly, "this database role may not do that")
         }
-        Some(&SqlState::UNTRANSLATABLE_CHARACTER | &SqlState::INVALID_TEXT_REPRESENTATION) => {
-            (StoreErrorKind::Other, "the database cannot keep this text or this JSON")
-        }
+        Some(
+            &SqlState::UNTRANSLATABLE_CHARACTER
+            | &SqlState::INVALID_TEXT_REPRESENTATION
+            | &SqlState::NUMERIC_VALUE_OUT_OF_RANGE
+            | &SqlState::STATEMENT_TOO_COMPLEX,
+        ) => (StoreErrorKind::Other, "the database cannot keep this text or this JSON"),
         Some(code) if breaks_connection(code) => {
             (StoreErrorKind::TimedOut, "the database ended the connection")
         }

@@ -100,7 +100,7 @@ async fn insert_many(
         .await
 }
 
-fn version(message: &Message) -> Result<i32, StoreError> {
+pub(crate) fn version(message: &Message) -> Result<i32, StoreError> {
     i32::try_from(message.version).map_err(|error| {
         StoreError::new(StoreErrorKind::Other, "a contract's version is too large").caused_by(error)
     })

@@ -4,10 +4,12 @@
 //! `inspect`. Each statement is a file in `queries`; the schema is in `migrations`.
 
 mod act;
+mod bulk;
 mod claim;
 mod claimed;
 mod client;
 mod connect;
+mod copy;
 mod error;
 mod insert;
 mod inspect;

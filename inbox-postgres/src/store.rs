@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use tokio_util::task::TaskTracker;
 
-use crate::client::{Client, Working};
+use crate::client::{Client, Owner, Working};
 use crate::error::unreachable;
 use crate::marks::Marks;
 use crate::schema::Schema;
@@ -23,6 +23,7 @@ pub struct PostgresStore {
 
 pub(crate) struct Inner {
     pub(crate) pool: Pool,
+    pub(crate) owner: Owner,
     pub(crate) schema: Schema,
     statements: Statements,
     call_timeout: Duration,
@@ -34,10 +35,11 @@ pub(crate) struct Inner {
 pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl PostgresStore {
-    pub(crate) fn new(pool: Pool, schema: Schema, call_timeout: Duration) -> Self {
+    pub(crate) fn new(pool: Pool, owner: Owner, schema: Schema, call_timeout: Duration) -> Self {
         let statements = Statements::of(&schema.quoted);
         let (marks, tasks) = (Marks::default(), TaskTracker::new());
-        Self { inner: Arc::new(Inner { pool, schema, statements, call_timeout, marks, tasks }) }
+        let inner = Inner { pool, owner, schema, statements, call_timeout, marks, tasks };
+        Self { inner: Arc::new(inner) }
     }
 
     pub(crate) fn inner(&self) -> &Inner {
@@ -74,6 +76,11 @@ impl PostgresStore {
         self.inner.statements.text(sql)
     }
 
+    /// A connection of the pool, as statements run on it.
+    pub(crate) fn client<'a>(&self, connection: &'a Object) -> Client<'a> {
+        Client::Pooled(connection, self.inner.owner)
+    }
+
     /// Runs one statement on this connection.
     pub(crate) async fn query_on(
         &self,
@@ -81,7 +88,7 @@ impl PostgresStore {
         sql: Sql,
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
-        Client::Ours(connection).query(self.text(sql), parameters).await
+        self.client(connection).query(self.text(sql), parameters).await
     }
 
     pub(crate) async fn in_time<T>(

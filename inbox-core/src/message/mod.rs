@@ -2,6 +2,7 @@
 
 mod content;
 mod envelope;
+mod flaw;
 mod headers;
 mod id;
 mod payload;

@@ -53,10 +53,10 @@ impl Check<'_> {
         if size > limit {
             return Err(ScheduleError::TooLarge { what, contract, size, limit });
         }
-        if payload.has_nul() {
-            return Err(ScheduleError::Nul { what, contract });
+        match payload.flaw() {
+            Some(flaw) => Err(ScheduleError::Flawed { contract, flaw }),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     pub(super) fn headers(&self, headers: Vec<(String, String)>) -> Result<Headers, ScheduleError> {

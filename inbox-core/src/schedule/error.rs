@@ -62,6 +62,14 @@ pub enum ScheduleError {
         /// The contract's name.
         contract: String,
     },
+    /// The payload is JSON that cannot be stored and read again.
+    #[error("the payload of a message of contract `{contract}` {flaw}")]
+    Flawed {
+        /// The contract's name.
+        contract: String,
+        /// What is wrong with it, and what to write instead.
+        flaw: &'static str,
+    },
     /// The delay is longer than any that makes sense.
     #[error(
         "a message of contract `{contract}` is to wait {delay:?}, longer than {limit:?}: check \
@@ -87,6 +95,25 @@ pub enum ScheduleError {
         contract: String,
         /// The message that was accepted.
         first: MessageId,
+    },
+    /// One command of many that are stored together or not at all was refused, and so none is
+    /// stored.
+    #[error("command {at} of the bulk, counted from 0, was refused, and none was stored")]
+    InBulk {
+        /// Which one, counted from 0.
+        at: u64,
+        /// Why.
+        #[source]
+        error: Box<ScheduleError>,
+    },
+    /// Whether a payload is the first one's is not compared in bulk.
+    #[error(
+        "a message of contract `{contract}` asks to be refused if its key was accepted with another \
+         payload, which is not compared in bulk: use `schedule_all`, or `OnConflict::KeepFirst`"
+    )]
+    NotInBulk {
+        /// The contract's name.
+        contract: String,
     },
     /// The codec could not encode the payload.
     #[error("the codec cannot encode a message of contract `{contract}`")]

@@ -2,6 +2,7 @@
 //! receipt for it.
 
 mod accept;
+mod bulk;
 mod check;
 mod codec;
 mod detached;

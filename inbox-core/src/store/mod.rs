@@ -12,9 +12,12 @@
 //! documented as a move between those places, happens entirely or not at all, and can be called by
 //! any number of processes at once. The test kit's conformance suite checks all of it.
 //!
+//! [`BulkWriter`] is for stores that have a faster way to accept a great many.
+//!
 //! `now` is a parameter of every verb that looks at a clock. [`Now::OfStore`](crate::Now) is the
 //! store's own clock.
 
+mod bulk;
 mod delivery_state;
 mod error;
 mod inspect;
@@ -26,6 +29,7 @@ mod writer;
 
 use std::pin::Pin;
 
+pub use bulk::{BulkReceipt, BulkWriter, Envelopes};
 pub use delivery_state::{DeliveryState, ParseDeliveryStateError};
 pub use error::{StoreError, StoreErrorKind};
 pub use inspect::{Cancelled, Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};

@@ -1,0 +1,49 @@
+-- (put aside) → message, with its deliveries, as accept.sql does; a page of them, in the order of keys, so
+-- that no two callers wait for each other; of equal keys the first. Answers how many there were, and
+-- how many of them were new.
+WITH page AS MATERIALIZED (
+    DELETE FROM pg_temp.inbox_bulk
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM pg_temp.inbox_bulk
+        ORDER BY tenant, contract, idempotency_key, place
+        LIMIT $1
+    ))
+    RETURNING *
+),
+accepted AS (
+    INSERT INTO :schema.message (
+        id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+        concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    )
+    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    FROM page
+    ORDER BY tenant, contract, idempotency_key, place
+    ON CONFLICT DO NOTHING
+    RETURNING id
+),
+delivery AS MATERIALIZED (
+    SELECT page.id, page.contract, page.version, page.priority, page.due_at, page.accepted_at,
+           page.place, coalesce(route.handler_key, '') AS handler_key
+    FROM accepted
+    JOIN page USING (id)
+    LEFT JOIN :schema.route AS route
+        ON route.contract = page.contract AND route.superseded_by IS NULL
+),
+made_ready AS (
+    INSERT INTO :schema.ready (handler_key, priority, version, message_id)
+    SELECT handler_key, priority, version, id
+    FROM delivery
+    WHERE handler_key <> '' AND due_at <= accepted_at
+    ORDER BY place, handler_key
+),
+made_waiting AS (
+    INSERT INTO :schema.waiting (
+        message_id, handler_key, contract, version, priority, due_at, reason
+    )
+    SELECT id, handler_key, contract, version, priority, due_at,
+           CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END
+    FROM delivery
+    WHERE handler_key = '' OR due_at > accepted_at
+)
+SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM accepted)

@@ -1,0 +1,1 @@
+COPY pg_temp.inbox_bulk FROM STDIN (FORMAT binary)

@@ -1,0 +1,2 @@
+-- Deliveries of messages that were copied.
+COPY :schema.ready (handler_key, priority, version, message_id) FROM STDIN (FORMAT binary)
