@@ -1,11 +1,17 @@
-use deadpool_postgres::Object;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{ClientWrapper, Object};
 use futures_util::future::join3;
 use inbox_core::store::{StoreError, StoreErrorKind};
+use tokio::time::timeout;
 use tokio_postgres::{Row, Statement};
+use tokio_util::task::TaskTracker;
 
 use crate::error::translate;
 use crate::sql::SESSION;
 use crate::store::Parameters;
+use crate::tls::Connector;
 
 /// Whose the connections of a pool are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,34 +81,52 @@ pub(crate) fn local_settings() -> String {
 
 /// A connection of the pool that is at work. Dropped before it is [`done`](Self::done), whatever it
 /// was doing is cancelled and it does not go back: the next one to use it would wait behind that.
-pub(crate) struct Working(Option<Object>);
+pub(crate) struct Working {
+    connection: Option<Object>,
+    canceller: Arc<Canceller>,
+}
 
 impl Working {
-    pub(crate) fn new(connection: Object) -> Self {
-        Self(Some(connection))
+    pub(crate) fn new(connection: Object, canceller: Arc<Canceller>) -> Self {
+        Self { connection: Some(connection), canceller }
     }
 
     pub(crate) fn get(&mut self) -> Result<&mut Object, StoreError> {
-        self.0.as_mut().ok_or_else(|| StoreError::new(StoreErrorKind::Closed, "it was given back"))
+        let connection = self.connection.as_mut();
+        connection.ok_or_else(|| StoreError::new(StoreErrorKind::Closed, "it was given back"))
     }
 
     /// Gives the connection back.
     pub(crate) fn done(mut self) {
-        self.0 = None;
+        self.connection = None;
     }
 }
 
 impl Drop for Working {
     fn drop(&mut self) {
-        let Some(connection) = self.0.take() else { return };
-        let connection = Object::take(connection);
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            let cancel = connection.cancel_token();
-            runtime.spawn(async move {
-                // Best effort: the server notices a closed connection by itself, only later.
-                let _ = cancel.cancel_query(tokio_postgres::NoTls).await;
-                drop(connection);
-            });
+        if let Some(connection) = self.connection.take() {
+            self.canceller.cancel(Object::take(connection));
         }
+    }
+}
+
+/// Asks the server to stop what nobody waits for any more.
+pub(crate) struct Canceller {
+    /// The request goes over a connection of its own, which is encrypted like the others.
+    pub(crate) tls: Connector,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) limit: Duration,
+}
+
+impl Canceller {
+    fn cancel(&self, connection: ClientWrapper) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (cancel, tls, limit) = (connection.cancel_token(), self.tls.clone(), self.limit);
+        let cancelling = async move {
+            // Best effort: the server notices a closed connection by itself, only later.
+            let _ = timeout(limit, cancel.cancel_query(tls)).await;
+            drop(connection);
+        };
+        self.tasks.spawn_on(cancelling, &runtime);
     }
 }

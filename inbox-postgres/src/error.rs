@@ -2,6 +2,8 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
+use crate::tls;
+
 /// Says what PostgreSQL's `error` means, and what to do about it.
 pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
     let (kind, what) = match error.code() {
@@ -22,11 +24,11 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
         }
         Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME) => (
             StoreErrorKind::Schema,
-            "the schema is missing: create it with `PostgresStore::ensure_schema`",
+            "the schema is missing: create it with `PostgresOptions::migrate`",
         ),
         Some(&SqlState::UNDEFINED_COLUMN | &SqlState::UNDEFINED_FUNCTION) => (
             StoreErrorKind::Schema,
-            "the schema is older than this program: update it with `PostgresStore::ensure_schema`",
+            "the schema is older than this program: update it with `PostgresOptions::migrate`",
         ),
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             (StoreErrorKind::ReadOnly, "this database role may not do that")
@@ -68,6 +70,11 @@ fn is_io(error: &tokio_postgres::Error) -> bool {
 
 /// A connection could not be had; nothing was asked of the database.
 pub(crate) fn unreachable(error: PoolError) -> StoreError {
+    if let PoolError::Backend(cause) = &error
+        && let Some(what) = tls::explain(cause)
+    {
+        return StoreError::new(StoreErrorKind::CannotOpen, what).caused_by(error);
+    }
     let (kind, what) = match &error {
         PoolError::Timeout(TimeoutType::Wait) => (
             StoreErrorKind::Busy,

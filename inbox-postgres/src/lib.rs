@@ -4,6 +4,7 @@
 //! `inspect`. Each statement is a file in `queries`; the schema is in `migrations`.
 
 mod act;
+mod address;
 mod bulk;
 mod claim;
 mod claimed;
@@ -11,23 +12,28 @@ mod client;
 mod connect;
 mod copy;
 mod error;
+mod history;
 mod insert;
 mod inspect;
 mod lease;
 mod maintain;
 mod marks;
 mod migrate;
+mod options;
 mod row;
 mod schedule;
 mod schema;
 mod settle;
 mod sql;
 mod store;
+mod tls;
 mod value;
 mod within;
 
-pub use connect::{PostgresOptions, connect};
+pub use connect::connect;
 pub use deadpool_postgres;
+pub use options::PostgresOptions;
 pub use store::PostgresStore;
+pub use tls::Tls;
 pub use tokio_postgres;
 pub use within::WithinTransaction;

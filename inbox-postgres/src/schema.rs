@@ -28,8 +28,16 @@ impl Schema {
         if name.starts_with("pg_") {
             return refused("names that begin with `pg_` are PostgreSQL's own");
         }
+        if name.contains("$$") {
+            return refused("it contains `$$`, which ends the text of a function");
+        }
         let quoted = format!("\"{}\"", name.replace('"', "\"\""));
         Ok(Self { name: name.to_owned(), quoted })
+    }
+
+    /// The statement, with this name in the place of `:schema`.
+    pub(crate) fn fill(&self, sql: &str) -> String {
+        sql.replace(":schema", &self.quoted)
     }
 }
 
@@ -40,7 +48,7 @@ mod tests {
     #[test]
     fn a_name_is_quoted_and_one_that_cannot_be_is_refused_with_the_reason() {
         assert_eq!(Schema::new("Über \"us\"").unwrap().quoted, "\"Über \"\"us\"\"\"");
-        for name in ["", "a\0b", "pg_inbox", &"x".repeat(64)] {
+        for name in ["", "a\0b", "pg_inbox", "a$$b", &"x".repeat(64)] {
             assert!(Schema::new(name).is_err(), "{name:?}");
         }
     }

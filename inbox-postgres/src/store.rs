@@ -9,11 +9,13 @@ use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use tokio_util::task::TaskTracker;
 
-use crate::client::{Client, Owner, Working};
+use crate::PostgresOptions;
+use crate::client::{Canceller, Client, Owner, Working};
 use crate::error::unreachable;
 use crate::marks::Marks;
 use crate::schema::Schema;
 use crate::sql::{Sql, Statements};
+use crate::tls::Connector;
 
 /// The PostgreSQL store. Clones are one store.
 #[derive(Clone)]
@@ -27,6 +29,8 @@ pub(crate) struct Inner {
     pub(crate) schema: Schema,
     statements: Statements,
     call_timeout: Duration,
+    pub(crate) migration_timeout: Duration,
+    canceller: Arc<Canceller>,
     pub(crate) marks: Marks,
     /// Work that is finished even if nobody waits for it any more.
     pub(crate) tasks: TaskTracker,
@@ -35,11 +39,29 @@ pub(crate) struct Inner {
 pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl PostgresStore {
-    pub(crate) fn new(pool: Pool, owner: Owner, schema: Schema, call_timeout: Duration) -> Self {
+    pub(crate) fn new(
+        pool: Pool,
+        owner: Owner,
+        schema: Schema,
+        tls: Connector,
+        &PostgresOptions { call_timeout, migration_timeout, .. }: &PostgresOptions,
+    ) -> Self {
         let statements = Statements::of(&schema.quoted);
         let (marks, tasks) = (Marks::default(), TaskTracker::new());
-        let inner = Inner { pool, owner, schema, statements, call_timeout, marks, tasks };
-        Self { inner: Arc::new(inner) }
+        let canceller = Arc::new(Canceller { tls, tasks: tasks.clone(), limit: call_timeout });
+        Self {
+            inner: Arc::new(Inner {
+                pool,
+                owner,
+                schema,
+                statements,
+                call_timeout,
+                migration_timeout,
+                canceller,
+                marks,
+                tasks,
+            }),
+        }
     }
 
     pub(crate) fn inner(&self) -> &Inner {
@@ -54,7 +76,8 @@ impl PostgresStore {
     }
 
     pub(crate) async fn connection(&self) -> Result<Working, StoreError> {
-        self.inner.pool.get().await.map(Working::new).map_err(unreachable)
+        let connection = self.inner.pool.get().await.map_err(unreachable)?;
+        Ok(Working::new(connection, Arc::clone(&self.inner.canceller)))
     }
 
     /// Runs one statement on any connection, and gives up waiting in time.
@@ -91,11 +114,24 @@ impl PostgresStore {
         self.client(connection).query(self.text(sql), parameters).await
     }
 
+    pub(crate) fn call_timeout(&self) -> Duration {
+        self.inner.call_timeout
+    }
+
     pub(crate) async fn in_time<T>(
         &self,
         answer: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let limit = self.inner.call_timeout;
+        self.in_time_and(Duration::ZERO, answer).await
+    }
+
+    /// The same, for what may take this much longer than others.
+    pub(crate) async fn in_time_and<T>(
+        &self,
+        longer: Duration,
+        answer: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let limit = self.inner.call_timeout.saturating_add(longer);
         timeout(limit, answer).await.unwrap_or_else(|_| {
             let message = format!(
                 "the database gave no answer within {limit:?}, so what was asked may have happened \

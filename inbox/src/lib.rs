@@ -90,7 +90,7 @@ pub mod sqlite {
 /// The PostgreSQL store, which a fleet shares. Needs the feature `postgres`.
 #[cfg(feature = "postgres")]
 pub mod postgres {
-    pub use inbox_postgres::{PostgresOptions, PostgresStore, WithinTransaction, connect};
+    pub use inbox_postgres::{PostgresOptions, PostgresStore, Tls, WithinTransaction, connect};
     #[doc(no_inline)]
     pub use inbox_postgres::{deadpool_postgres, tokio_postgres};
 }

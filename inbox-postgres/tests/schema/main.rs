@@ -2,6 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod dump;
+mod samples;
+mod waits;
+
+use dump::dump;
 use inbox_core::store::{Inspect as _, StoreError, StoreErrorKind};
 use inbox_postgres::{PostgresOptions, PostgresStore};
 use inbox_testing::postgres::PostgresDatabase;
@@ -25,7 +30,7 @@ async fn a_missing_schema_is_told_with_what_to_do_and_nothing_is_made() {
     for _ in 0..2 {
         let error = open(&database).await.unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Schema);
-        assert!(error.to_string().contains("`inbox` is missing: bring it up to date"), "{error}");
+        assert!(error.to_string().contains("`inbox` is missing: create it with"), "{error}");
     }
     ensure(&database).await.unwrap();
     assert!(open(&database).await.unwrap().counts().await.unwrap().is_empty());
@@ -43,56 +48,79 @@ async fn twenty_that_start_at_once_on_an_empty_database_end_in_one_schema() {
     for started in starting {
         started.await.unwrap().unwrap();
     }
+    assert_eq!(dump(&database).await, newest().await);
+}
+
+/// The schema as the first release left it.
+async fn first_release() -> PostgresDatabase {
+    let database = PostgresDatabase::create().await.unwrap();
     let client = database.connect().await.unwrap();
-    let rows = client.query("SELECT version, name FROM inbox.migration", &[]).await.unwrap();
-    assert_eq!(rows.len(), 2);
+    let spine = include_str!("../../migrations/0001_spine.sql");
+    for text in [include_str!("../../migrations/history.sql"), spine] {
+        client.batch_execute(&text.replace(":schema", "inbox")).await.unwrap();
+    }
+    let record = "INSERT INTO inbox.migration VALUES (1, 'spine', md5($1))";
+    client.execute(record, &[&spine]).await.unwrap();
+    database
+}
+
+/// What a newest one looks like.
+async fn newest() -> String {
+    let database = PostgresDatabase::create().await.unwrap();
+    ensure(&database).await.unwrap();
+    dump(&database).await
 }
 
 #[tokio::test]
-async fn an_older_schema_is_told_as_such_and_brought_up_to_date_with_all_that_is_in_it() {
-    let database = PostgresDatabase::create().await.unwrap();
-    ensure(&database).await.unwrap();
-    // As the first release left it, with a message in it.
-    execute(
-        &database,
-        "DROP FUNCTION inbox.schedule; DROP FUNCTION inbox.check_name;
-         DROP FUNCTION inbox.new_message_id; DELETE FROM inbox.migration WHERE version > 1;
-         INSERT INTO inbox.message (id, contract, version, payload, accepted_at)
-         VALUES (gen_random_uuid(), 'pay', 1, '{}', now())",
-    )
-    .await;
+async fn an_older_schema_is_told_as_such_and_brought_up_to_date() {
+    let database = first_release().await;
+    let before = dump(&database).await;
     let error = open(&database).await.unwrap_err();
     assert!(error.to_string().contains("has version 1, older than this program's"), "{error}");
-    ensure(&database).await.unwrap();
-    let client = database.connect().await.unwrap();
-    let messages = client.query("SELECT id FROM inbox.message", &[]).await.unwrap();
-    assert_eq!(messages.len(), 1);
-    client.query("SELECT inbox.schedule('pay', 1, '{}')", &[]).await.unwrap();
+    assert!(error.to_string().contains("with `PostgresOptions::migrate`"), "{error}");
+    assert_eq!(dump(&database).await, before);
+    PostgresOptions::new().migrate_config(database.config().clone()).await.unwrap();
+    assert_eq!(dump(&database).await, newest().await);
+    open(&database).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_refused_and_nothing_is_written() {
-    let database = PostgresDatabase::create().await.unwrap();
-    ensure(&database).await.unwrap();
-    execute(&database, "INSERT INTO inbox.migration VALUES (999, 'from the future', '')").await;
-    for error in [open(&database).await.unwrap_err(), ensure(&database).await.unwrap_err()] {
-        assert_eq!(error.kind(), StoreErrorKind::Schema);
-        assert!(error.to_string().contains("has version 999 (`from the future`)"), "{error}");
+async fn a_schema_that_is_not_this_programs_is_refused_and_nothing_is_written() {
+    for (change, expected) in [
+        (
+            "INSERT INTO inbox.migration VALUES (999, 'from the future', '')",
+            "has version 999 (`from the future`), and this program knows versions up to",
+        ),
+        (
+            "UPDATE inbox.migration SET checksum = 'other'",
+            "version 1 (`spine`) of the schema `inbox` was made with another text",
+        ),
+        (
+            "UPDATE inbox.migration SET version = 2, name = 'schedule'",
+            "has version 2 (`schedule`) and lacks version 1 (`spine`)",
+        ),
+    ] {
+        // There is more to do for whoever does not look.
+        let database = first_release().await;
+        execute(&database, change).await;
+        let state = async || (dump(&database).await, history(&database).await);
+        let before = state().await;
+        let migrated = PostgresOptions::new().migrate_config(database.config().clone()).await;
+        let errors = [open(&database).await.map(drop), ensure(&database).await.map(drop), migrated];
+        for error in errors.map(Result::unwrap_err) {
+            assert_eq!(error.kind(), StoreErrorKind::Schema);
+            assert!(error.to_string().contains(expected), "{error}");
+            assert!(error.to_string().ends_with("nothing was changed"), "{error}");
+        }
+        assert_eq!(state().await, before);
     }
 }
 
-#[tokio::test]
-async fn a_schema_made_with_another_text_or_with_a_gap_is_refused() {
-    let database = PostgresDatabase::create().await.unwrap();
-    ensure(&database).await.unwrap();
-    execute(&database, "UPDATE inbox.migration SET checksum = 'other'").await;
-    let error = open(&database).await.unwrap_err();
-    assert!(error.to_string().contains("was made with another text"), "{error}");
-    let database = PostgresDatabase::create().await.unwrap();
-    ensure(&database).await.unwrap();
-    execute(&database, "DELETE FROM inbox.migration WHERE version = 1").await;
-    let error = open(&database).await.unwrap_err();
-    assert!(error.to_string().contains("lacks a version before 2"), "{error}");
+/// Every row of the table of migrations.
+async fn history(database: &PostgresDatabase) -> Vec<String> {
+    let client = database.connect().await.unwrap();
+    let rows = "SELECT migration::text FROM inbox.migration ORDER BY version";
+    client.query(rows, &[]).await.unwrap().iter().map(|row| row.get(0)).collect()
 }
 
 #[tokio::test]
@@ -128,11 +156,30 @@ async fn two_schemas_of_any_name_live_side_by_side() {
 }
 
 #[tokio::test]
-async fn the_schema_can_be_made_by_hand_from_its_text() {
+async fn the_schema_can_be_made_and_brought_up_to_date_by_hand_from_its_text() {
+    let options = PostgresOptions::new();
+    let (empty, older) = (PostgresDatabase::create().await.unwrap(), first_release().await);
+    for (database, text) in
+        [(empty, options.schema_sql().unwrap()), (older, options.schema_sql_since(1).unwrap())]
+    {
+        execute(&database, &text).await;
+        open(&database).await.unwrap();
+        assert_eq!(dump(&database).await, newest().await);
+    }
+    let error = options.schema("pg_mine").schema_sql().unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Schema);
+}
+
+#[tokio::test]
+async fn a_text_that_is_applied_twice_leaves_what_the_first_one_made() {
     let database = PostgresDatabase::create().await.unwrap();
-    let elsewhere = PostgresDatabase::create().await.unwrap();
-    let text = ensure(&elsewhere).await.unwrap().schema_sql();
+    let text = PostgresOptions::new().schema_sql().unwrap();
     execute(&database, &text).await;
+    let before = history(&database).await;
+    let client = database.connect().await.unwrap();
+    client.batch_execute(&text).await.unwrap_err();
+    drop(client);
+    assert_eq!(history(&database).await, before);
     open(&database).await.unwrap();
 }
 

@@ -1,0 +1,93 @@
+use inbox_core::store::{StoreError, StoreErrorKind};
+use tokio_postgres::Config;
+
+use super::key::Key;
+use super::{url, words};
+use crate::tls::{Roots, Tls, TlsSettings};
+
+/// Reads an address. What it says about TLS is more than the driver knows, and is taken out of it
+/// first.
+pub(crate) fn read(address: &str) -> Result<(Config, TlsSettings), StoreError> {
+    let (rest, said) = match address.split_once("://") {
+        Some(("postgres" | "postgresql", _)) => url::take_ours(address),
+        _ => words::take_ours(address),
+    };
+    // The text is not repeated: it holds a password.
+    let config = rest.parse().map_err(|error: tokio_postgres::Error| {
+        let message = "the database's address cannot be understood: write it like \
+                       postgres://user:password@host/database";
+        StoreError::new(StoreErrorKind::CannotOpen, message).caused_by(error)
+    })?;
+    let mut settings = TlsSettings::default();
+    for (key, value) in said {
+        match key {
+            Key::Mode => settings.mode = Some(mode(&value)?),
+            Key::Root => settings.roots = Some(Roots::from_word(&value)),
+        }
+    }
+    Ok((config, settings))
+}
+
+fn mode(word: &str) -> Result<Tls, StoreError> {
+    Tls::from_word(word).ok_or_else(|| {
+        let message = format!(
+            "`sslmode={word}` is not known: write disable, prefer, require, verify-ca or verify-full"
+        );
+        StoreError::new(StoreErrorKind::CannotOpen, message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_postgres::config::Host;
+
+    use super::*;
+
+    fn settings(mode: Tls, root: &str) -> TlsSettings {
+        TlsSettings { mode: Some(mode), roots: Some(Roots::from_word(root)) }
+    }
+
+    #[test]
+    fn what_is_said_of_tls_is_found_in_both_forms_and_the_rest_is_the_drivers() {
+        for address in [
+            "postgres://me:se?cret@db:5433/shop?sslmode=verify-full&application_name=a%20b\
+             &sslrootcert=/my%20roots.crt",
+            "postgresql://me:se?cret@db:5433/shop?sslrootcert=%2fmy roots.crt&sslmode=verify-full\
+             &application_name=a%20b",
+            r"host=db port = 5433 user=me sslmode= 'verify-full' password='se?cret' dbname=shop
+              sslrootcert=/my\ roots.crt application_name='a b'",
+        ] {
+            let (config, said) = read(address).unwrap();
+            assert_eq!(said, settings(Tls::VerifyFull, "/my roots.crt"), "{address}");
+            assert_eq!(config.get_hosts(), [Host::Tcp("db".to_owned())]);
+            assert_eq!(config.get_ports(), [5433]);
+            assert_eq!(config.get_user(), Some("me"));
+            assert_eq!(config.get_password(), Some(b"se?cret".as_slice()));
+            assert_eq!(config.get_dbname(), Some("shop"));
+            assert_eq!(config.get_application_name(), Some("a b"));
+        }
+    }
+
+    #[test]
+    fn an_address_that_says_nothing_of_tls_is_as_it_was() {
+        for address in ["postgres://db", "postgres://me@/shop?host=/run", "host=db user=me", ""] {
+            let (config, said) = read(address).unwrap();
+            assert_eq!(config, address.parse().unwrap(), "{address}");
+            assert_eq!(said, TlsSettings::default());
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_and_the_password_is_not() {
+        for (address, expected) in [
+            ("postgres://me:secret@db?sslmode=allow", "write disable, prefer, require"),
+            ("host=db password=secret sslmode=on", "write disable, prefer, require"),
+            ("host=db password='secret", "write it like postgres://"),
+            ("postgres://me:secret@db?colour=red", "write it like postgres://"),
+        ] {
+            let error = read(address).unwrap_err();
+            assert!(error.to_string().contains(expected), "{error}");
+            assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use inbox_core::store::StoreError;
+
+use crate::migrate;
+use crate::schema::Schema;
+use crate::tls::{Roots, Tls, TlsSettings};
+
+/// How a store is opened.
+#[derive(Debug, Clone)]
+#[must_use = "options do nothing until a store is opened with them"]
+pub struct PostgresOptions {
+    pub(crate) schema: String,
+    pub(crate) connections: usize,
+    pub(crate) call_timeout: Duration,
+    pub(crate) migration_timeout: Duration,
+    pub(crate) ensure_schema: bool,
+    pub(crate) tls: TlsSettings,
+}
+
+impl PostgresOptions {
+    /// The schema `inbox`, which must be there, up to 16 connections, 30 seconds for any answer and 10
+    /// minutes for a migration.
+    pub fn new() -> Self {
+        Self {
+            schema: "inbox".to_owned(),
+            connections: 16,
+            call_timeout: Duration::from_secs(30),
+            migration_timeout: Duration::from_mins(10),
+            ensure_schema: false,
+            tls: TlsSettings::default(),
+        }
+    }
+
+    /// Creates the schema where it is missing, and brings an older one up to date, before the store is
+    /// opened. Needs a role that may create tables; in production, rather let a deployment
+    /// [`migrate`](Self::migrate) once.
+    pub fn ensure_schema(mut self) -> Self {
+        self.ensure_schema = true;
+        self
+    }
+
+    /// The schema that holds the tables.
+    pub fn schema(mut self, name: impl Into<String>) -> Self {
+        self.schema = name.into();
+        self
+    }
+
+    /// At most this many connections; one is enough.
+    pub fn connections(mut self, connections: usize) -> Self {
+        self.connections = connections;
+        self
+    }
+
+    /// How long a caller waits for an answer, whatever the reason.
+    pub fn call_timeout(mut self, timeout: Duration) -> Self {
+        self.call_timeout = timeout;
+        self
+    }
+
+    /// How long a migration may take, and how long one that waits for another waits for it.
+    pub fn migration_timeout(mut self, timeout: Duration) -> Self {
+        self.migration_timeout = timeout;
+        self
+    }
+
+    /// How connections are encrypted; an address says it with `sslmode`, and this wins. Without
+    /// either, they are where the server can. A pool of the application's own has its own way.
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.tls.mode = Some(tls);
+        self
+    }
+
+    /// The file with the certificates of whom to trust, in PEM form; an address says it with
+    /// `sslrootcert`, and this wins. Without either, it is whom the system trusts.
+    pub fn root_certificate(mut self, file: impl Into<PathBuf>) -> Self {
+        self.tls.roots = Some(Roots::File(file.into()));
+        self
+    }
+
+    /// The statements that make the schema, for whoever applies them by hand: in one transaction, on a
+    /// database where it is missing.
+    ///
+    /// # Errors
+    /// When no schema can have this name.
+    pub fn schema_sql(&self) -> Result<String, StoreError> {
+        self.schema_sql_since(0)
+    }
+
+    /// The statements that bring a schema of this version up to date, likewise.
+    ///
+    /// # Errors
+    /// When no schema can have this name.
+    pub fn schema_sql_since(&self, version: i32) -> Result<String, StoreError> {
+        Ok(migrate::script(&Schema::new(&self.schema)?, version))
+    }
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
