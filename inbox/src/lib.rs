@@ -125,3 +125,11 @@ struct WriteYourOwnStore;
 #[cfg(all(doctest, feature = "postgres"))]
 #[doc = include_str!("../../docs/guides/postgres.md")]
 struct Postgres;
+
+#[cfg(all(doctest, feature = "postgres"))]
+#[doc = include_str!("../../docs/guides/schema.md")]
+struct Schema;
+
+#[cfg(all(doctest, feature = "postgres"))]
+#[doc = include_str!("../../docs/guides/transactions.md")]
+struct Transactions;

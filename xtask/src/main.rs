@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 cargo xtask test            every test: unit, integration, compile errors, doctests; installs
-                            PostgreSQL where it is missing (Debian; root or sudo)
+                            PostgreSQL and psycopg2 where missing (Debian; root or sudo)
 cargo xtask ci              what must pass before a change lands: fmt, clippy, docs, features,
                             dependencies, then `test` and `compile-time`
 cargo xtask link            duplicate keys across crates, in every profile (`test` takes two)

@@ -5,22 +5,49 @@ use anyhow::{Result, bail};
 
 use crate::shell::{output, run};
 
-/// Installs the servers that tests need, where they are missing.
+/// Debian's interpreter: another one on the path does not find Debian's modules.
+const PYTHON: &str = "/usr/bin/python3";
+
+/// Installs what tests need, where it is missing: a server, of which some tests start one of their own
+/// even where `DATABASE_URL` names another, and the clients that the guides show.
 pub(crate) fn install() -> Result<()> {
-    // Someone else's server is used instead.
-    if std::env::var_os("DATABASE_URL").is_none() && !has_postgres() {
-        debian(&["postgresql"])?;
+    let needed = [
+        ("postgresql", has_postgres()),
+        ("postgresql-client", has_psql()),
+        ("python3-psycopg2", has_psycopg()),
+    ];
+    let missing: Vec<_> =
+        needed.iter().filter(|(_, there)| !there).map(|(name, _)| *name).collect();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => debian(&missing),
     }
-    Ok(())
+}
+
+fn has_psql() -> bool {
+    runs("psql", &["--version"]) || beside_servers("psql")
+}
+
+fn has_psycopg() -> bool {
+    runs(PYTHON, &["-c", "import psycopg2"])
 }
 
 /// The test kit looks in the same places. A client alone, which Debian puts beside the servers, is not
 /// enough.
 fn has_postgres() -> bool {
-    let runs = |program: &str| output(Command::new(program).arg("--version")).is_ok();
+    let on_path = runs("initdb", &["--version"]) && runs("postgres", &["--version"]);
+    on_path || beside_servers("initdb")
+}
+
+fn runs(program: &str, arguments: &[&str]) -> bool {
+    output(Command::new(program).args(arguments)).is_ok_and(|output| output.status.success())
+}
+
+/// Whether Debian put this program beside one of its servers.
+fn beside_servers(program: &str) -> bool {
     let versions = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();
-    let mut servers = versions.filter(|version| version.path().join("bin/initdb").is_file());
-    (runs("initdb") && runs("postgres")) || servers.next().is_some()
+    let mut found = versions.filter(|version| version.path().join("bin").join(program).is_file());
+    found.next().is_some()
 }
 
 /// Installs Debian's packages, as root or through sudo.
@@ -42,11 +69,9 @@ fn debian(packages: &[&str]) -> Result<()> {
     all.extend(packages);
     match run(&mut apt(&all)) {
         Ok(()) => Ok(()),
-        Err(error) => bail!(
-            "could not install {} ({error}): install it by hand, or name a running server with \
-             DATABASE_URL=postgres://user:password@host/database",
-            packages.join(", ")
-        ),
+        Err(error) => {
+            bail!("could not install {} ({error}): install it by hand", packages.join(", "))
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod shown;
+
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{Acceptance, ScheduleOptions};
 use inbox::store::DeliveryState;
@@ -95,31 +97,4 @@ async fn what_no_store_would_take_is_refused_in_sql_too() {
     }
     let stored = client.query_one("SELECT count(*) FROM inbox.message", &[]).await.unwrap();
     assert_eq!(stored.get::<_, i64>(0), 0);
-}
-
-#[tokio::test]
-async fn a_trigger_schedules_in_the_transaction_that_fires_it() {
-    let (database, inbox) = application().await;
-    let client = database.connect().await.unwrap();
-    client
-        .batch_execute(
-            "CREATE TABLE orders (id bigint);
-             CREATE FUNCTION pay_order() RETURNS trigger LANGUAGE plpgsql AS $$
-             BEGIN
-                 PERFORM inbox.schedule('pay', 1, jsonb_build_object('id', NEW.id),
-                                        idempotency_key => NEW.id::text);
-                 RETURN NEW;
-             END $$;
-             CREATE TRIGGER pay_order AFTER INSERT ON orders
-                 FOR EACH ROW EXECUTE FUNCTION pay_order()",
-        )
-        .await
-        .unwrap();
-    for sql in [
-        "BEGIN; INSERT INTO orders VALUES (1); ROLLBACK",
-        "INSERT INTO orders VALUES (2), (3), (3)",
-    ] {
-        client.batch_execute(sql).await.unwrap();
-    }
-    assert_eq!(inbox.process_pending().await.unwrap().leased, 2);
 }
