@@ -23,6 +23,7 @@ mod options;
 mod row;
 mod schedule;
 mod schema;
+mod script;
 mod settle;
 mod sql;
 mod store;

@@ -127,9 +127,9 @@ impl PostgresStore {
     }
 }
 
-const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
+pub(crate) const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
 
-fn lock_name(schema: &Schema) -> String {
+pub(crate) fn lock_name(schema: &Schema) -> String {
     format!("inbox migration of {}", schema.name)
 }
 
@@ -145,23 +145,4 @@ async fn set_local(
 ) -> Result<(), tokio_postgres::Error> {
     let limit = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1);
     transaction.batch_execute(&format!("SET LOCAL {setting} = {limit}")).await
-}
-
-/// What brings a schema of this version up to date, for whoever does it by hand: one transaction, which
-/// waits for its turn like the others.
-pub(crate) fn script(schema: &Schema, since: i32) -> String {
-    let literal = format!("'{}'", lock_name(schema).replace('\'', "''"));
-    let mut script = format!("BEGIN;\n{};\n", LOCK.replace("$1", &literal));
-    if since < 1 {
-        script.push_str(&schema.fill(HISTORY));
-    }
-    for Migration { version, name, sql } in MIGRATIONS.iter().filter(|next| next.version > since) {
-        script.push_str(&schema.fill(sql));
-        // The checksum is that of the text before the name is filled in.
-        script
-            .push_str(&schema.fill("\nINSERT INTO :schema.migration (version, name, checksum)\n"));
-        let record = format!("({version}, '{name}', md5($migration${sql}$migration$))");
-        script.extend(["VALUES ", &record, ";\n"]);
-    }
-    script + "COMMIT;\n"
 }

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use inbox_core::store::StoreError;
 
-use crate::migrate;
 use crate::schema::Schema;
+use crate::script::script;
 use crate::tls::{Roots, Tls, TlsSettings};
 
 /// How a store is opened.
@@ -93,7 +93,7 @@ impl PostgresOptions {
     /// # Errors
     /// When no schema can have this name.
     pub fn schema_sql_since(&self, version: i32) -> Result<String, StoreError> {
-        Ok(migrate::script(&Schema::new(&self.schema)?, version))
+        Ok(script(&Schema::new(&self.schema)?, version))
     }
 }
 
