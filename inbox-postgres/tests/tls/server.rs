@@ -56,8 +56,9 @@ async fn start() -> Encrypted {
         client.batch_execute(statement).await.unwrap();
     }
     let port = server.url("").parse::<tokio_postgres::Config>().unwrap().get_ports()[0];
-    let roots = tempfile::tempdir().unwrap().keep();
-    let (root, other_root) = (roots.join("root.crt"), roots.join("other.crt"));
+    // Goes with the server.
+    let directory = server.directory();
+    let (root, other_root) = (directory.join("root.crt"), directory.join("other.crt"));
     std::fs::write(&root, authority.pem()).unwrap();
     std::fs::write(&other_root, other.pem()).unwrap();
     let server = Encrypted { server, port, root, other_root };
