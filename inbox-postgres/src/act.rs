@@ -26,7 +26,7 @@ pub(crate) struct Act<'a> {
 impl Act<'_> {
     pub(crate) async fn cancel(&self) -> Result<Cancelled, StoreError> {
         self.store
-            .in_time(async {
+            .in_time(Box::pin(async {
                 let mut found = BTreeMap::new();
                 loop {
                     let (now, id) = (moment(self.now), uuid(self.id));
@@ -42,13 +42,13 @@ impl Act<'_> {
                 }
                 let at_once = found.values().filter(|is_done| **is_done).count() as u64;
                 Ok(Cancelled { at_once, asked: found.len() as u64 - at_once })
-            })
+            }))
             .await
     }
 
     pub(crate) async fn reschedule(&self, start: Start) -> Result<u64, StoreError> {
         self.store
-            .in_time(async {
+            .in_time(Box::pin(async {
                 let mut found = BTreeSet::new();
                 loop {
                     let (now, id) = (moment(self.now), uuid(self.id));
@@ -62,7 +62,7 @@ impl Act<'_> {
                         return Ok(found.len() as u64);
                     }
                 }
-            })
+            }))
             .await
     }
 
