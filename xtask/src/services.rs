@@ -1,9 +1,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
-use crate::shell::{output, run};
+use crate::shell::{cargo, output, printed, repository, run};
 
 /// Debian's interpreter: another one on the path does not find Debian's modules.
 const PYTHON: &str = "/usr/bin/python3";
@@ -30,6 +31,25 @@ fn has_psql() -> bool {
 
 fn has_psycopg() -> bool {
     runs(PYTHON, &["-c", "import psycopg2"])
+}
+
+/// The `cargo test` of `arguments` with one server for all that it runs, which goes away with it. Builds
+/// everything, so that the test kit's program for this is there, with the features it has in the tests.
+pub(crate) fn with_postgres(arguments: &[&str]) -> Result<Command> {
+    let mut build = cargo(arguments);
+    build.args(["--no-run", "--message-format", "json-render-diagnostics"]);
+    let messages = printed(&mut build)?;
+    let mut messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let is_program = |message: &Value| {
+        message["target"]["name"] == "with-postgres" && message["profile"]["test"] == false
+    };
+    let program = messages.find(is_program);
+    let program = program.as_ref().and_then(|program| program["executable"].as_str());
+    let program = program.context("the tests are built without the program `with-postgres`")?;
+    let test = cargo(arguments);
+    let mut command = Command::new(program);
+    command.arg(test.get_program()).args(test.get_args()).current_dir(repository());
+    Ok(command)
 }
 
 /// The test kit looks in the same places. A client alone, which Debian puts beside the servers, is not

@@ -1,7 +1,7 @@
 //! Running other programs.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -27,6 +27,17 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
         bail!("{} failed ({status})", shown(command));
     }
     Ok(())
+}
+
+/// Runs `command`, its errors going where ours go, and answers what it printed.
+pub(crate) fn printed(command: &mut Command) -> Result<String> {
+    println!("> {}", shown(command));
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.with_context(|| format!("could not start {}", shown(command)))?;
+    if !output.status.success() {
+        bail!("{} failed ({})", shown(command), output.status);
+    }
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// Runs `command` and answers what it printed.

@@ -3,10 +3,12 @@ use anyhow::{Context, Result};
 use crate::services;
 use crate::shell::{cargo, output, repository, run};
 
-/// Every test there is.
+const TESTS: [&str; 3] = ["test", "--workspace", "--all-features"];
+
+/// Every test there is, on one server.
 pub(crate) fn all() -> Result<()> {
     services::install()?;
-    let mut test = cargo(&["test", "--workspace", "--all-features"]);
+    let mut test = services::with_postgres(&TESTS)?;
     if !words_errors_as_expected()? {
         // See `inbox-macros/tests/ui.rs`.
         test.env("INBOX_UI", "headlines").env("TRYBUILD", "overwrite");

@@ -12,7 +12,7 @@ static SERVER: OnceLock<Result<PostgresServer, String>> = OnceLock::new();
 ///
 /// It is on the server that `DATABASE_URL` names, or else on one that is started for this process
 /// and stopped with it. When the test is over the database is dropped; when the test fails it is
-/// kept, and its address printed.
+/// kept, and its address printed, with what to type to start the server again.
 #[derive(Debug)]
 pub struct PostgresDatabase {
     name: String,
@@ -70,7 +70,7 @@ impl Drop for PostgresDatabase {
             eprintln!("the database of the failed test is kept: {}", self.url());
             if let Some(Ok(server)) = SERVER.get() {
                 server.keep();
-                eprintln!("the server's data stay in {}", server.directory().display());
+                eprintln!("start its server again with: {}", server.command());
             }
             return;
         }

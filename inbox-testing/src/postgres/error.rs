@@ -51,3 +51,9 @@ pub enum PostgresError {
         source: tokio_postgres::Error,
     },
 }
+
+/// Says what was tried when something around the server failed.
+pub(super) fn io(what: &str) -> impl FnOnce(std::io::Error) -> PostgresError + use<> {
+    let what = what.to_owned();
+    move |source| PostgresError::Io { what, source }
+}

@@ -1,36 +1,41 @@
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
+use super::error::io;
+use super::keeper::{Keeper, Stop};
 use super::user::ServerUser;
-use super::{PostgresError, binaries};
+use super::{PostgresError, binaries, place};
 
-/// How long a server may take to answer for the first time.
+/// How long a server may take to answer, after a crash too.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Waits for the end of its input, which comes when whoever started it is gone, for whatever reason.
-/// Then it stops the server and removes its data, unless a failed test asked to keep them.
-const KEEPER: &str = r#"
-"$1/postgres" -D "$2/data" -k "$2" -p "$3" -h 127.0.0.1 -c max_connections=400 $4 \
-    > "$2/log" 2>&1 &
-server=$!
-cat > /dev/null
-kill -INT "$server"
-wait "$server"
-[ -e "$2/keep" ] || rm -rf "$2"
-"#;
+/// Every test of a run may be at work at once, each with pools of its own.
+const SHARED: [&str; 2] = ["listen_addresses=127.0.0.1", "max_connections=1000"];
 
 /// Fast, and gone after a power cut: tests need no more.
-const VOLATILE: &str = "-c fsync=off -c full_page_writes=off";
+const VOLATILE: [&str; 2] = ["fsync=off", "full_page_writes=off"];
 
 /// As servers are run, with memory for a benchmark.
-const DURABLE: &str = "-c fsync=on -c synchronous_commit=on -c shared_buffers=512MB";
+const DURABLE: [&str; 3] = ["fsync=on", "synchronous_commit=on", "shared_buffers=512MB"];
 
-/// A PostgreSQL server of one's own, gone when this value is dropped or its process ends.
+/// A PostgreSQL server of one's own, gone when this value is dropped or its process ends, even if it
+/// is killed.
+///
+/// ```no_run
+/// use inbox_testing::postgres::PostgresServer;
+///
+/// # fn test() -> Result<(), inbox_testing::postgres::PostgresError> {
+/// let mut server = PostgresServer::start()?;
+/// let url = server.url("postgres");
+/// // Let a program work on it; then see how it gets over an outage:
+/// server.crash()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct PostgresServer {
-    keeper: Child,
+    keeper: Keeper,
     directory: PathBuf,
     port: u16,
 }
@@ -42,7 +47,7 @@ impl PostgresServer {
     /// # Errors
     /// When PostgreSQL is not installed, or does not start.
     pub fn start() -> Result<Self, PostgresError> {
-        Self::start_with(VOLATILE)
+        Self::start_with(&VOLATILE)
     }
 
     /// Starts a server that keeps what it committed, for benchmarks.
@@ -50,13 +55,13 @@ impl PostgresServer {
     /// # Errors
     /// When PostgreSQL is not installed, or does not start.
     pub fn start_durable() -> Result<Self, PostgresError> {
-        Self::start_with(DURABLE)
+        Self::start_with(&DURABLE)
     }
 
-    fn start_with(settings: &str) -> Result<Self, PostgresError> {
+    fn start_with(settings: &[&str]) -> Result<Self, PostgresError> {
         let binaries = binaries::directory()?;
         let user = ServerUser::find();
-        let directory = make_directory(user)?;
+        let directory = place::directory(user)?;
         run(
             user,
             Command::new(binaries.join("initdb")).arg("-D").arg(directory.join("data")).args([
@@ -67,16 +72,36 @@ impl PostgresServer {
                 "--no-sync",
             ]),
         )?;
-        let port = free_port()?;
-        let mut keeper = Command::new("sh");
-        keeper.args(["-c", KEEPER, "keeper"]).args([&binaries, &directory]).arg(port.to_string());
-        keeper.arg(settings);
-        keeper.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir("/");
-        user.runs(&mut keeper);
-        let keeper = keeper.spawn().map_err(io("could not start a shell"))?;
+        let port = place::port()?;
+        let settings = [&SHARED, settings].concat();
+        let keeper = Keeper::start(user, &binaries, &directory, port, &settings)?;
         let server = Self { keeper, directory, port };
-        server.wait_until_it_answers()?;
+        server.wait_until_another_answers(None)?;
         Ok(server)
+    }
+
+    /// Stops it as an administrator would, ending every connection, and starts it again with the same
+    /// data on the same port. Returns when it answers.
+    ///
+    /// # Errors
+    /// When it does not start again.
+    pub fn restart(&mut self) -> Result<(), PostgresError> {
+        self.stop_and_start(Stop::Fast)
+    }
+
+    /// Stops it at once, as if it were killed, and starts it again with the same data on the same port.
+    /// What was committed is still there. Returns when it has recovered and answers.
+    ///
+    /// # Errors
+    /// When it does not start again.
+    pub fn crash(&mut self) -> Result<(), PostgresError> {
+        self.stop_and_start(Stop::Immediate)
+    }
+
+    fn stop_and_start(&mut self, stop: Stop) -> Result<(), PostgresError> {
+        let before = self.ready_process();
+        self.keeper.restart(stop)?;
+        self.wait_until_another_answers(before.as_deref())
     }
 
     /// The address of one of its databases.
@@ -97,13 +122,18 @@ impl PostgresServer {
         &self.directory
     }
 
-    fn wait_until_it_answers(&self) -> Result<(), PostgresError> {
+    /// What to type in a shell to start it again once it has stopped, if its data were
+    /// [kept](Self::keep). It is on the same port, so its addresses hold.
+    #[must_use]
+    pub fn command(&self) -> String {
+        self.keeper.command()
+    }
+
+    /// Waits for a process that is not the one `before`.
+    fn wait_until_another_answers(&self, before: Option<&str>) -> Result<(), PostgresError> {
         let deadline = Instant::now() + PATIENCE;
-        // The last line of this file says so.
-        let ready = self.directory.join("data/postmaster.pid");
         loop {
-            let state = std::fs::read_to_string(&ready).unwrap_or_default();
-            if state.lines().nth(7).is_some_and(|line| line.trim() == "ready") {
+            if self.ready_process().is_some_and(|process| Some(process.as_str()) != before) {
                 return Ok(());
             }
             if Instant::now() > deadline {
@@ -116,28 +146,13 @@ impl PostgresServer {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
-}
 
-impl Drop for PostgresServer {
-    fn drop(&mut self) {
-        drop(self.keeper.stdin.take());
-        let _ = self.keeper.wait();
+    /// The server's process, once it answers: the first and the last line of its file say so.
+    fn ready_process(&self) -> Option<String> {
+        let state = std::fs::read_to_string(self.directory.join("data/postmaster.pid")).ok()?;
+        let is_ready = state.lines().nth(7).is_some_and(|line| line.trim() == "ready");
+        state.lines().next().filter(|_| is_ready).map(str::to_owned)
     }
-}
-
-fn make_directory(user: ServerUser) -> Result<PathBuf, PostgresError> {
-    let name = format!("inbox-postgres-{}-{:08x}", std::process::id(), fastrand::u32(..));
-    let directory = std::env::temp_dir().join(name);
-    std::fs::create_dir(&directory).map_err(io("could not make a directory"))?;
-    user.owns(&directory)?;
-    Ok(directory)
-}
-
-/// A port that nobody uses at the moment.
-fn free_port() -> Result<u16, PostgresError> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    let address = listener.and_then(|listener| listener.local_addr());
-    address.map(|address| address.port()).map_err(io("could not find a free port"))
 }
 
 fn run(user: ServerUser, command: &mut Command) -> Result<(), PostgresError> {
@@ -150,9 +165,4 @@ fn run(user: ServerUser, command: &mut Command) -> Result<(), PostgresError> {
     }
     let said = [output.stdout, output.stderr].concat();
     Err(PostgresError::Failed { program, output: String::from_utf8_lossy(&said).into_owned() })
-}
-
-fn io(what: &str) -> impl FnOnce(std::io::Error) -> PostgresError + use<> {
-    let what = what.to_owned();
-    move |source| PostgresError::Io { what, source }
 }

@@ -30,6 +30,13 @@ impl ServerUser {
         }
     }
 
+    /// What to write before a command line, so that it runs as that user.
+    pub(super) fn prefix(self) -> Vec<String> {
+        let Some((user, group)) = self.0 else { return Vec::new() };
+        let (user, group) = (format!("--reuid={user}"), format!("--regid={group}"));
+        vec!["setpriv".to_owned(), user, group, "--clear-groups".to_owned()]
+    }
+
     /// Gives that user the directory.
     pub(super) fn owns(self, directory: &Path) -> Result<(), PostgresError> {
         let Some((user, group)) = self.0 else { return Ok(()) };
