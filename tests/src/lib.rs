@@ -4,6 +4,7 @@ pub mod deliver;
 pub mod faulty;
 pub mod fixture;
 pub mod log;
+pub mod outage;
 pub mod seen;
 
 /// Whatever goes wrong in a program of these tests.

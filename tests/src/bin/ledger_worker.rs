@@ -1,7 +1,8 @@
 //! One process of several on one store: schedules its share of commands, and works off whatever is
 //! due until its input ends. Its runs are noted in a ledger. Killed and started again, it goes on.
 //!
-//! `ledger_worker STORE LEDGER FIRST COUNT`, where STORE is a file or a PostgreSQL address.
+//! `ledger_worker STORE LEDGER FIRST COUNT`, where STORE is a file or a PostgreSQL address. A server may
+//! go away for a while: what it met is noted in `LEDGER.errors`.
 
 use std::io::Read as _;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use inbox::store::Store;
 use inbox::testing::ledger::Ledger;
 use inbox::{Context, Inbox, ScheduleOptions, handler, inbox_contract};
 use inbox_tests::BoxError;
+use inbox_tests::outage::Outages;
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "work", version = 1, idempotency_key = "{number}")]
@@ -46,34 +48,45 @@ async fn main() -> Result<(), BoxError> {
     let (store, ledger) = (next()?, Ledger::open(next()?)?);
     let (first, count): (u64, u64) = (next()?.parse()?, next()?.parse()?);
     if store.starts_with("postgres://") {
+        let outages = Outages::noted_in(ledger.path().with_extension("errors"));
         let options = PostgresOptions::new().connections(4).ensure_schema();
-        return work_on(options.open(&store).await?, &ledger, first..first + count).await;
+        let store = outages.outlast(async || Ok(options.clone().open(&store).await?)).await?;
+        return work_on(store, &ledger, &outages, first..first + count).await;
     }
     // Patient: the processes are many and the test is not about waiting.
     let options = SqliteOptions::new()
         .busy_timeout(Duration::from_mins(1))
         .call_timeout(Duration::from_mins(2));
-    work_on(options.open(store).await?, &ledger, first..first + count).await
+    work_on(options.open(store).await?, &ledger, &Outages::none(), first..first + count).await
 }
 
-async fn work_on<S: Store>(
+async fn work_on<S: Store + Clone>(
     store: S,
     ledger: &Ledger,
+    outages: &Outages,
     mut rest: std::ops::Range<u64>,
 ) -> Result<(), BoxError> {
-    let inbox = Inbox::builder(store)
-        .lease_duration(Duration::from_millis(500))
-        .layer(ledger.layer())
-        .build()
-        .await?;
+    let inbox = async || {
+        Inbox::builder(store.clone())
+            .lease_duration(Duration::from_millis(500))
+            .layer(ledger.layer())
+            .build()
+            .await
+    };
+    let inbox = outages.outlast(inbox).await?;
     let over = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
     while !over.is_finished() {
         let chunk: Vec<_> = rest.by_ref().take(CHUNK.try_into()?).collect();
-        let commands = chunk.into_iter().map(|number| (Work { number }, ScheduleOptions::new()));
-        for receipt in inbox.scheduler().schedule_all(commands).await? {
+        // Without an answer nobody knows; with the same keys it is safe to say it all again.
+        let schedule = async || {
+            let work = |number: &u64| (Work { number: *number }, ScheduleOptions::new());
+            Ok(inbox.scheduler().schedule_all(chunk.iter().map(work)).await?)
+        };
+        for receipt in outages.outlast(schedule).await? {
             ledger.accepted(&receipt?, None);
         }
-        if inbox.process_pending().await?.leased == 0 && rest.is_empty() {
+        let pass = async || Ok(inbox.process_pending().await?);
+        if outages.outlast(pass).await?.leased == 0 && rest.is_empty() {
             // Nothing to do: leases and retries become due by themselves.
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -1,0 +1,92 @@
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use inbox::store::{DeliveryCount, Inspect};
+use inbox::testing::ledger::{Expectations, Ledger, stored};
+
+/// Commands that each process schedules although its neighbour does too.
+const SHARED: u64 = 250;
+
+/// Processes that schedule and work off messages on one store.
+pub(crate) struct Fleet {
+    store: String,
+    messages: u64,
+    processes: u64,
+    ledger: PathBuf,
+    workers: Vec<Child>,
+}
+
+impl Fleet {
+    pub(crate) fn start(store: String, directory: &Path, processes: u64, messages: u64) -> Self {
+        let ledger = directory.join("ledger");
+        let mut fleet = Self { store, messages, processes, ledger, workers: Vec::new() };
+        for number in 0..processes {
+            let worker = fleet.spawn(number);
+            fleet.workers.push(worker);
+        }
+        fleet
+    }
+
+    fn spawn(&self, number: u64) -> Child {
+        let share = self.messages / self.processes;
+        let count = (share + SHARED).min(self.messages - number * share);
+        Command::new(env!("CARGO_BIN_EXE_ledger_worker"))
+            .arg(&self.store)
+            .arg(&self.ledger)
+            .args([(number * share).to_string(), count.to_string()])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Kills the next one in turn without warning, and starts it again.
+    pub(crate) fn kill(&mut self, turn: usize) {
+        let at = turn % self.workers.len();
+        self.workers[at].kill().unwrap();
+        self.workers[at].wait().unwrap();
+        self.workers[at] = self.spawn(at as u64);
+    }
+
+    /// Bytes of the ledger: how far the fleet got.
+    pub(crate) fn progress(&self) -> u64 {
+        std::fs::metadata(&self.ledger).map_or(0, |file| file.len())
+    }
+
+    pub(crate) fn assert_alive(&mut self) {
+        let is_alive = |worker: &mut Child| worker.try_wait().unwrap().is_none();
+        assert!(self.workers.iter_mut().all(is_alive), "a worker left by itself");
+    }
+
+    /// Whether all was accepted, and all is settled.
+    pub(crate) fn is_done(&self, counts: &[DeliveryCount]) -> bool {
+        let all: u64 = counts.iter().map(|count| count.count).sum();
+        all == self.messages && counts.iter().all(|count| count.state.is_terminal())
+    }
+
+    /// Ends their input, waits for all to leave, and lets the ledger judge.
+    pub(crate) async fn finish(mut self, store: &dyn Inspect) {
+        for worker in &mut self.workers {
+            drop(worker.stdin.take());
+        }
+        for worker in &mut self.workers {
+            assert!(worker.wait().unwrap().success());
+        }
+        let expectations = Expectations::new().handler_keys("work", ["work"]).settled();
+        let stored = stored(store).await.unwrap();
+        let summary = Ledger::read(&self.ledger).unwrap().check(&stored, &expectations).unwrap();
+        println!("{summary}");
+        // Every hundredth never works; all others do, whatever happened to their processes.
+        assert_eq!(summary.dead as u64, self.messages / 100);
+        assert_eq!(summary.completed as u64, self.messages - self.messages / 100);
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for worker in &mut self.workers {
+            // Gone already, unless the test failed.
+            let _ = worker.kill();
+            let _ = worker.wait();
+        }
+    }
+}

@@ -1,0 +1,99 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use inbox::postgres::tokio_postgres::NoTls;
+use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::store::Inspect as _;
+use inbox::testing::postgres::PostgresServer;
+
+use crate::fleet::Fleet;
+
+/// Bytes of the ledger between two strokes.
+const STEP: u64 = 400_000;
+
+/// Whatever is connected at the moment, this program excepted.
+const TERMINATE: &str = "SELECT pg_terminate_backend(pid) FROM (
+    SELECT pid FROM pg_stat_activity
+    WHERE backend_type = 'client backend' AND application_name = ''
+    ORDER BY random() LIMIT 4
+) AS unlucky";
+
+/// What hits the fleet, one after the other.
+enum Stroke {
+    Kill,
+    Terminate,
+    Crash,
+    Restart,
+}
+
+/// Every process is killed three times, the server twice.
+fn strokes() -> Vec<Stroke> {
+    let mut strokes: Vec<_> = (0..8).flat_map(|_| [Stroke::Kill, Stroke::Terminate]).collect();
+    strokes.push(Stroke::Crash);
+    strokes.extend((0..8).flat_map(|_| [Stroke::Terminate, Stroke::Kill]));
+    strokes.push(Stroke::Restart);
+    strokes.extend((0..8).flat_map(|_| [Stroke::Kill, Stroke::Terminate]));
+    strokes
+}
+
+#[tokio::test]
+async fn eight_processes_on_one_server_with_kills_cuts_and_outages_lose_and_double_nothing() {
+    let begun = Instant::now();
+    let directory = tempfile::tempdir().unwrap();
+    let mut server = PostgresServer::start().unwrap();
+    let url = server.url("postgres");
+    let mut fleet = Fleet::start(url.clone(), directory.path(), 8, 100_000);
+    // By progress and not by time, so that every stroke meets busy processes.
+    let mut next = STEP;
+    let (mut kills, mut cuts) = (0, 0);
+    for stroke in strokes() {
+        while fleet.progress() < next {
+            fleet.assert_alive();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        match stroke {
+            Stroke::Kill => {
+                fleet.kill(kills);
+                kills += 1;
+            }
+            Stroke::Terminate => cuts += terminate(&url).await,
+            Stroke::Crash => server.crash().unwrap(),
+            Stroke::Restart => server.restart().unwrap(),
+        }
+        next = fleet.progress() + STEP;
+    }
+    let store = open(&url).await;
+    assert!(!fleet.is_done(&store.counts().await.unwrap()), "the strokes came too late");
+    while !fleet.is_done(&store.counts().await.unwrap()) {
+        fleet.assert_alive();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    fleet.finish(&store).await;
+    println!("{:?}: {kills} processes killed, {cuts} connections cut", begun.elapsed());
+    let outlasted = outlasted(directory.path());
+    println!("what the processes met: {outlasted:#?}");
+    assert!(cuts > 0 && !outlasted.is_empty(), "nobody noticed");
+}
+
+async fn open(url: &str) -> PostgresStore {
+    PostgresOptions::new().connections(1).open(url).await.unwrap()
+}
+
+/// Cuts a few connections, and answers how many.
+async fn terminate(url: &str) -> usize {
+    let mut config: inbox::postgres::tokio_postgres::Config = url.parse().unwrap();
+    let (client, connection) = config.application_name("test").connect(NoTls).await.unwrap();
+    tokio::spawn(async move { connection.await.ok() });
+    client.query(TERMINATE, &[]).await.unwrap().len()
+}
+
+/// The errors that the processes got over, and how often.
+fn outlasted(directory: &Path) -> BTreeMap<String, usize> {
+    let errors = std::fs::read_to_string(directory.join("ledger.errors")).unwrap_or_default();
+    let mut counted = BTreeMap::new();
+    for error in errors.lines() {
+        *counted.entry(error.to_owned()).or_default() += 1;
+    }
+    counted
+}
