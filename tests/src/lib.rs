@@ -6,6 +6,7 @@ pub mod fixture;
 pub mod log;
 pub mod outage;
 pub mod seen;
+pub mod stale;
 
 /// Whatever goes wrong in a program of these tests.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

@@ -1,0 +1,139 @@
+use std::time::Duration;
+
+use inbox::hosting::PassReport;
+use inbox_tests::stale::{Manner, Outcome, Task};
+use tokio::task::JoinSet;
+
+use crate::place::Place;
+use crate::worker::Worker;
+
+/// What became of the delivery while its worker stood still.
+#[derive(Debug, Clone, Copy)]
+enum Meanwhile {
+    /// Its lease expired, and nobody has come for it.
+    Nobody,
+    /// Another worker is at it.
+    Held,
+    /// Another worker has settled it, so.
+    Settled(Outcome),
+}
+
+const MEANWHILE: [Meanwhile; 4] = [
+    Meanwhile::Nobody,
+    Meanwhile::Held,
+    Meanwhile::Settled(Outcome::Success),
+    Meanwhile::Settled(Outcome::Error),
+];
+
+async fn changes_nothing(
+    place: Place,
+    task: Task,
+    outcome: Outcome,
+    manner: Manner,
+    meanwhile: Meanwhile,
+) {
+    let mut stale = Worker::start(&place.address, task, outcome, manner);
+    assert_eq!(stale.line(), "running");
+    stale.signal("STOP");
+    let other = |outcome, manner| Worker::start(&place.address, task, outcome, manner);
+    let holder = match meanwhile {
+        Meanwhile::Nobody => {
+            while !place.has_expired().await {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            None
+        }
+        Meanwhile::Held => {
+            let mut holder = other(Outcome::Success, Manner::Holds);
+            assert_eq!(holder.line(), "running");
+            Some(holder)
+        }
+        Meanwhile::Settled(outcome) => {
+            let report = other(outcome, Manner::Takes).report();
+            assert!(report.contains("skipped: 0"), "{report}");
+            None
+        }
+    };
+    let before = place.stored().await;
+    stale.go_on();
+    stale.signal("CONT");
+    let mut lost = PassReport::default();
+    (lost.leased, lost.skipped) = (task.deliveries(), task.deliveries());
+    assert_eq!(stale.report(), format!("{lost:?}"), "{meanwhile:?}");
+    assert_eq!(place.stored().await, before, "{meanwhile:?}");
+    if let Some(mut holder) = holder {
+        holder.go_on();
+        let report = holder.report();
+        assert!(report.contains("skipped: 0"), "the other was disturbed: {report}");
+    }
+}
+
+async fn on_a_server(task: Task, outcome: Outcome, manner: Manner) {
+    let mut all = JoinSet::new();
+    for meanwhile in MEANWHILE {
+        let place = Place::on_a_server().await;
+        all.spawn(changes_nothing(place, task, outcome, manner, meanwhile));
+    }
+    all.join_all().await;
+}
+
+/// Blocking, so that it does not stop in the middle of a renewal: the file would stay locked.
+async fn in_a_file(task: Task, outcome: Outcome) {
+    let mut all = JoinSet::new();
+    for meanwhile in MEANWHILE {
+        let place = Place::in_a_file().await;
+        all.spawn(changes_nothing(place, task, outcome, Manner::Blocks, meanwhile));
+    }
+    all.join_all().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_success_that_comes_too_late_changes_nothing() {
+    on_a_server(Task::One, Outcome::Success, Manner::Waits).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_success_of_a_handler_that_blocks_changes_nothing() {
+    on_a_server(Task::One, Outcome::Success, Manner::Blocks).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn an_error_that_comes_too_late_is_not_retried() {
+    on_a_server(Task::One, Outcome::Error, Manner::Waits).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_panic_that_comes_too_late_is_not_retried() {
+    on_a_server(Task::One, Outcome::Panic, Manner::Waits).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_last_attempt_that_fails_too_late_is_not_dead() {
+    on_a_server(Task::Last, Outcome::Error, Manner::Waits).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_batch_that_succeeds_too_late_changes_nothing() {
+    on_a_server(Task::Many, Outcome::Success, Manner::Waits).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_batch_that_fails_too_late_changes_nothing() {
+    on_a_server(Task::Many, Outcome::Error, Manner::Waits).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_expires_in_the_hands_of_a_stale_worker_does_not_expire() {
+    on_a_server(Task::Late, Outcome::Success, Manner::Waits).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_outcome_that_comes_too_late_changes_a_file() {
+    in_a_file(Task::One, Outcome::Success).await;
+    in_a_file(Task::One, Outcome::Error).await;
+    in_a_file(Task::One, Outcome::Panic).await;
+    in_a_file(Task::Last, Outcome::Error).await;
+    in_a_file(Task::Many, Outcome::Success).await;
+    in_a_file(Task::Many, Outcome::Error).await;
+    in_a_file(Task::Late, Outcome::Success).await;
+}
