@@ -22,7 +22,7 @@ impl PostgresStore {
     ) -> Result<Claimed, StoreError> {
         let mut working = self.connection().await?;
         let claimed = self.claim_on(working.get()?, request, now).await;
-        working.done();
+        working.done_with(&claimed);
         claimed
     }
 

@@ -100,6 +100,18 @@ impl Working {
     pub(crate) fn done(mut self) {
         self.connection = None;
     }
+
+    /// Gives the connection back, unless the answer says that it broke: the driver may not have noticed
+    /// yet, and the next one to use it would.
+    pub(crate) fn done_with<T>(mut self, answer: &Result<T, StoreError>) {
+        let broke = |error: &StoreError| error.kind() == StoreErrorKind::TimedOut;
+        match self.0.take() {
+            Some(connection) if answer.as_ref().is_err_and(broke) => {
+                drop(Object::take(connection));
+            }
+            kept => drop(kept),
+        }
+    }
 }
 
 impl Drop for Working {

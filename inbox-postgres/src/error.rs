@@ -1,4 +1,4 @@
-use deadpool_postgres::{PoolError, TimeoutType};
+use deadpool_postgres::{HookError, PoolError, TimeoutType};
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
@@ -85,7 +85,9 @@ pub(crate) fn unreachable(error: PoolError) -> StoreError {
         }
         PoolError::Closed => (StoreErrorKind::Closed, "the store was closed"),
         // A server that is starting, full or away comes back.
-        PoolError::Backend(cause) if is_io(cause) || is_away(cause) => {
+        PoolError::Backend(cause) | PoolError::PostCreateHook(HookError::Backend(cause))
+            if is_io(cause) || is_away(cause) =>
+        {
             (StoreErrorKind::Busy, "the database cannot be reached at the moment")
         }
         _ => (StoreErrorKind::CannotOpen, "the database refuses the connection"),
@@ -94,5 +96,7 @@ pub(crate) fn unreachable(error: PoolError) -> StoreError {
 }
 
 fn is_away(error: &tokio_postgres::Error) -> bool {
-    matches!(error.code(), Some(&SqlState::CANNOT_CONNECT_NOW | &SqlState::TOO_MANY_CONNECTIONS))
+    let is_unable =
+        |code| [SqlState::CANNOT_CONNECT_NOW, SqlState::TOO_MANY_CONNECTIONS].contains(code);
+    error.code().is_some_and(|code| is_unable(code) || breaks_connection(code))
 }

@@ -26,7 +26,7 @@ impl Writer for PostgresStore {
             self.in_time(async {
                 let mut working = self.connection().await?;
                 let answer = accept_ours(self, working.get()?, &envelopes, now).await;
-                working.done();
+                working.done_with(&answer);
                 answer
             })
             .await

@@ -89,7 +89,7 @@ impl PostgresStore {
         self.in_time(async {
             let mut working = self.connection().await?;
             let answer = self.query_on(working.get()?, sql, parameters).await;
-            working.done();
+            working.done_with(&answer);
             answer
         })
         .await
