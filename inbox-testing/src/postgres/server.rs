@@ -20,7 +20,8 @@ const VOLATILE: [&str; 2] = ["fsync=off", "full_page_writes=off"];
 const DURABLE: [&str; 3] = ["fsync=on", "synchronous_commit=on", "shared_buffers=512MB"];
 
 /// A PostgreSQL server of one's own, gone when this value is dropped or its process ends, even if it
-/// is killed.
+/// is killed. When a test fails that owns it, its data are kept, and what to type to start it again is
+/// printed.
 ///
 /// ```no_run
 /// use inbox_testing::postgres::PostgresServer;
@@ -152,6 +153,15 @@ impl PostgresServer {
         let state = std::fs::read_to_string(self.directory.join("data/postmaster.pid")).ok()?;
         let is_ready = state.lines().nth(7).is_some_and(|line| line.trim() == "ready");
         state.lines().next().filter(|_| is_ready).map(str::to_owned)
+    }
+}
+
+impl Drop for PostgresServer {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.keep();
+            eprintln!("start the server of the failed test again with: {}", self.command());
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use inbox_testing::postgres::PostgresDatabase;
+use inbox_testing::postgres::{PostgresDatabase, PostgresServer};
 
 use crate::look::{connect, until};
 
-/// Set where the first test below is to fail.
+/// Set where one of the first two tests below is to fail.
 const FAIL: &str = "INBOX_TEST_FAIL";
 
 #[tokio::test]
@@ -17,18 +17,37 @@ async fn a_test_leaves_evidence_where_it_is_told_to_fail() {
 }
 
 #[tokio::test]
+async fn a_test_with_its_own_server_leaves_evidence_where_it_is_told_to_fail() {
+    let server = PostgresServer::start().unwrap();
+    let client = connect(&server.url("postgres")).await.unwrap();
+    client.batch_execute("CREATE TABLE evidence ()").await.unwrap();
+    println!("\nwhat is kept: {}", server.url("postgres"));
+    assert!(std::env::var_os(FAIL).is_none(), "told to fail");
+}
+
+#[tokio::test]
 async fn the_database_of_a_failed_test_can_be_looked_at() {
     let mut program = Command::new(std::env::current_exe().unwrap());
-    let kept = Kept::by_failure_of(&mut program);
+    let test = "kept::a_test_leaves_evidence_where_it_is_told_to_fail";
+    let kept = Kept::by_failure_of(&mut program, test);
     // The harness's number for tests that failed.
     assert_eq!(kept.status.code(), Some(101));
     kept.has_evidence().await;
 }
 
 #[tokio::test]
+async fn the_server_of_a_failed_test_can_be_looked_at() {
+    let mut program = Command::new(std::env::current_exe().unwrap());
+    let test = "kept::a_test_with_its_own_server_leaves_evidence_where_it_is_told_to_fail";
+    Kept::by_failure_of(&mut program, test).has_evidence().await;
+}
+
+#[tokio::test]
 async fn the_server_of_a_failed_command_can_be_looked_at() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_with-postgres"));
-    let kept = Kept::by_failure_of(program.arg(std::env::current_exe().unwrap()));
+    program.arg(std::env::current_exe().unwrap());
+    let test = "kept::a_test_leaves_evidence_where_it_is_told_to_fail";
+    let kept = Kept::by_failure_of(&mut program, test);
     assert_eq!(kept.status.code(), Some(101), "not the command's own");
     kept.has_evidence().await;
 }
@@ -42,16 +61,15 @@ struct Kept {
 }
 
 impl Kept {
-    fn by_failure_of(program: &mut Command) -> Self {
-        let test = ["--exact", "kept::a_test_leaves_evidence_where_it_is_told_to_fail"];
-        program.args(test).arg("--nocapture").env(FAIL, "").env_remove("DATABASE_URL");
+    fn by_failure_of(program: &mut Command, test: &str) -> Self {
+        program.args(["--exact", test, "--nocapture"]).env(FAIL, "").env_remove("DATABASE_URL");
         let output = program.output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let said = String::from_utf8([output.stderr, output.stdout].concat()).unwrap();
         let after = |words: &str| {
             let found = said.lines().find_map(|line| line.split_once(words));
             found.unwrap_or_else(|| panic!("not said: {words}\n{said}")).1.to_owned()
         };
-        let (url, command) = (after("is kept: "), after(" again with: "));
+        let (url, command) = (after(" kept: "), after(" again with: "));
         let data = command.split(' ').skip_while(|word| *word != "-D").nth(1).unwrap();
         let directory = Path::new(data).parent().unwrap().to_owned();
         Self { status: output.status, url, command, directory }
