@@ -13,7 +13,8 @@ mod test;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
-cargo xtask test            every test: unit, integration, compile errors, doctests; installs
+cargo xtask test            every test: unit, integration, compile errors, doctests; on one
+                            PostgreSQL of its own, or on the one that DATABASE_URL names; installs
                             PostgreSQL and psycopg2 where missing (Debian; root or sudo)
 cargo xtask ci              what must pass before a change lands: fmt, clippy, docs, features,
                             dependencies, then `test` and `compile-time`
