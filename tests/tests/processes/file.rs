@@ -24,7 +24,7 @@ async fn four_processes_on_one_file_with_kills_lose_and_double_nothing() {
             kills += 1;
             next_kill = progress + 200_000;
         }
-        if kills == KILLS && fleet.is_done(&store.counts().await.unwrap()) {
+        if kills == KILLS && fleet.is_over(&store.counts().await.unwrap()) {
             break;
         }
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -1,11 +1,15 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use inbox::store::{DeliveryCount, Inspect};
 use inbox::testing::ledger::{Expectations, Ledger, stored};
 
 /// Commands that each process schedules although its neighbour does too.
 const SHARED: u64 = 250;
+
+/// A fleet that did nothing for so long will do nothing more.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Processes that schedule and work off messages on one store.
 pub(crate) struct Fleet {
@@ -14,12 +18,15 @@ pub(crate) struct Fleet {
     processes: u64,
     ledger: PathBuf,
     workers: Vec<Child>,
+    /// How far it got, and since when it is there.
+    last: (u64, Instant),
 }
 
 impl Fleet {
     pub(crate) fn start(store: String, directory: &Path, processes: u64, messages: u64) -> Self {
         let ledger = directory.join("ledger");
-        let mut fleet = Self { store, messages, processes, ledger, workers: Vec::new() };
+        let (workers, last) = (Vec::new(), (0, Instant::now()));
+        let mut fleet = Self { store, messages, processes, ledger, workers, last };
         for number in 0..processes {
             let worker = fleet.spawn(number);
             fleet.workers.push(worker);
@@ -55,6 +62,21 @@ impl Fleet {
     pub(crate) fn assert_alive(&mut self) {
         let is_alive = |worker: &mut Child| worker.try_wait().unwrap().is_none();
         assert!(self.workers.iter_mut().all(is_alive), "a worker left by itself");
+    }
+
+    /// Whether nothing has happened for a long time.
+    pub(crate) fn stands_still(&mut self) -> bool {
+        let progress = self.progress();
+        if progress != self.last.0 {
+            self.last = (progress, Instant::now());
+        }
+        self.last.1.elapsed() > PATIENCE
+    }
+
+    /// Whether all was accepted and all is settled, or nothing happens any more: then the ledger will
+    /// say what is missing.
+    pub(crate) fn is_over(&mut self, counts: &[DeliveryCount]) -> bool {
+        self.stands_still() || self.is_done(counts)
     }
 
     /// Whether all was accepted, and all is settled.
