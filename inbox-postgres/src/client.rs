@@ -105,7 +105,7 @@ impl Working {
     /// yet, and the next one to use it would.
     pub(crate) fn done_with<T>(mut self, answer: &Result<T, StoreError>) {
         let broke = |error: &StoreError| error.kind() == StoreErrorKind::TimedOut;
-        match self.0.take() {
+        match self.connection.take() {
             Some(connection) if answer.as_ref().is_err_and(broke) => {
                 drop(Object::take(connection));
             }
