@@ -95,6 +95,35 @@ async fn an_acceptance_that_is_under_way_is_waited_for_and_recognised() {
     }
 }
 
+#[tokio::test]
+async fn two_open_transactions_with_one_key_end_in_one_message_and_no_deadlock() {
+    let (database, inbox) = application(2).await;
+    let mut client = database.connect().await.unwrap();
+    let first = client.transaction().await.unwrap();
+    let within = inbox.scheduler().within(&first);
+    let receipt = within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
+    let (mut other, scheduler) = (database.connect().await.unwrap(), inbox.scheduler().clone());
+    let second = tokio::spawn(async move {
+        let second = other.transaction().await.unwrap();
+        let within = scheduler.within(&second);
+        // Something of its own first, so that there is something to wait for on both sides.
+        let own = Pay { id: 2, cents: 5 };
+        within.schedule(own, ScheduleOptions::new()).await.unwrap();
+        let receipt = within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
+        second.commit().await.unwrap();
+        receipt
+    });
+    until_someone_waits(&database).await;
+    // The first goes on meanwhile: nothing that it does waits for the second.
+    let more = Pay { id: 3, cents: 5 };
+    within.schedule(more, ScheduleOptions::new()).await.unwrap();
+    first.commit().await.unwrap();
+    let again = second.await.unwrap();
+    assert_eq!(again.acceptance(), Acceptance::AlreadyAccepted { payload_matches: true });
+    assert_eq!(again.message_id(), receipt.message_id());
+    assert_eq!(inbox.process_pending().await.unwrap().completed, 3);
+}
+
 /// Until a statement waits for another transaction.
 async fn until_someone_waits(database: &PostgresDatabase) {
     let client = database.connect().await.unwrap();
