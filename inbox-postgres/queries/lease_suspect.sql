@@ -6,9 +6,14 @@ WITH clock AS MATERIALIZED (
 chosen AS MATERIALIZED (
     SELECT ready.ctid AS row, wanted.max_attempts
     FROM :schema.ready AS ready
-    JOIN unnest($4::text[], $5::integer[], $6::integer[])
-        AS wanted (handler_key, version, max_attempts)
-        ON wanted.handler_key = ready.handler_key AND wanted.version = ready.version
+    -- For each suspect, and not for each key, which would walk over all that is ready.
+    CROSS JOIN LATERAL (
+        SELECT wanted.max_attempts
+        FROM unnest($4::text[], $5::integer[], $6::integer[])
+            AS wanted (handler_key, version, max_attempts)
+        WHERE wanted.handler_key = ready.handler_key AND wanted.version = ready.version
+        LIMIT 1
+    ) AS wanted
     WHERE ready.suspect AND NOT EXISTS (
         SELECT 1
         FROM :schema.lease AS lease

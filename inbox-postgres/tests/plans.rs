@@ -169,6 +169,25 @@ async fn what_was_planned_on_empty_tables_reads_no_large_one_from_end_to_end() {
 }
 
 #[tokio::test]
+async fn a_suspect_is_looked_for_among_suspects() {
+    let (database, client) = database().await;
+    history(&client, 50_000).await;
+    open(&client, 50_000, "charge").await;
+    let suspect = (
+        include_str!("../queries/lease_suspect.sql"),
+        "NULL, gen_random_uuid(), 'host', '{charge}', '{1}', '{10}', '1 min'",
+    );
+    for statistics in ["SELECT", "ANALYZE"] {
+        client.batch_execute(statistics).await.unwrap();
+        for planner in PLANNERS {
+            let plan = plan(&database, planner, suspect, "ANALYZE, COSTS OFF").await;
+            assert!(plan.contains("Index Scan using ready_suspect on ready"), "{planner}: {plan}");
+            assert!(!plan.contains("ready_pkey"), "{planner}: {plan}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_nobody_here_reads_costs_a_claim_nothing() {
     let (database, client) = database().await;
     // Another version of the contract, which a newer program is to handle.
