@@ -3,14 +3,14 @@ use serde::{Deserialize, Serialize};
 
 /// About a hundred bytes of JSON.
 #[inbox_contract(name = "bench", version = 1)]
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Command {
-    number: u64,
+    pub(crate) number: usize,
     text: String,
 }
 
 impl Command {
-    pub(crate) fn new(number: u64) -> Self {
+    pub(crate) fn new(number: usize) -> Self {
         Self { number, text: "x".repeat(70) }
     }
 }

@@ -1,90 +1,94 @@
-use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use futures_util::future::try_join_all;
-use inbox::postgres::PostgresStore;
-use inbox::settle::{DoneOutcome, Settlement};
-use inbox::store::{LeaseRequest, LeaseStore as _, Now, Settle, StateStore as _, Wanted};
+use anyhow::{Result, ensure};
 
-use crate::contract::HANDLER;
+use crate::measure::{Mark, Measure, per_second};
 use crate::place::Place;
-use crate::raw;
 use crate::report::Report;
-use crate::schedule::fill;
+use crate::side::Side;
+use crate::warm;
 
-const COUNT: u64 = 50_000;
 const WORKERS: usize = 2;
-const BATCH: u32 = 500;
 
 /// Two workers lease and settle until nothing is left.
-pub(crate) async fn plain(place: &Place, report: &mut Report) -> Result<()> {
-    measure(place, report, "drain, 2 workers").await
-}
-
-/// The same while someone holds a transaction open, so that nothing can be vacuumed.
-pub(crate) async fn while_a_transaction_is_open(place: &Place, report: &mut Report) -> Result<()> {
-    let client = place.connect().await?;
-    let open = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM inbox.route";
-    client.batch_execute(open).await?;
-    measure(place, report, "drain, xmin pinned").await?;
-    client.batch_execute("ROLLBACK").await?;
+pub(crate) async fn plain(place: &Place, round: usize, report: &mut Report) -> Result<()> {
+    const COUNT: usize = 50_000;
+    const MEASURE: Measure = Measure::rate("drain, 2 workers").with(Mark::Ratio(0.5));
+    for side in place.sides(round) {
+        place.clear().await?;
+        let drain = Drain::of(place, side, COUNT).await?;
+        report.add(MEASURE, side, per_second(COUNT, drain.until(COUNT)));
+    }
     Ok(())
 }
 
-async fn measure(place: &Place, report: &mut Report, name: &'static str) -> Result<()> {
-    place.clear().await?;
-    for _ in 0..COUNT / 1_000 {
-        fill(place, 1_000).await?;
+/// The same while someone holds a transaction open, so that nothing can be vacuumed: the last tenth
+/// should be as fast as the first.
+pub(crate) async fn while_a_transaction_is_open(
+    place: &Place,
+    round: usize,
+    report: &mut Report,
+) -> Result<()> {
+    const COUNT: usize = 200_000;
+    const TENTH: usize = COUNT / 10;
+    const ALL: Measure = Measure::rate("drain, xmin pinned");
+    const LAST: Measure =
+        Measure::share("drain, xmin pinned, last/first tenth").with(Mark::Inbox(0.9));
+    for side in place.sides(round) {
+        place.clear().await?;
+        let pin = place.pin().await?;
+        let drain = Drain::of(place, side, COUNT).await?;
+        drop(pin);
+        let (first, all) = (drain.until(TENTH), drain.until(COUNT));
+        let last = all.saturating_sub(drain.until(COUNT - TENTH));
+        report.add(ALL, side, per_second(COUNT, all));
+        report.add(LAST, side, first.as_secs_f64() / last.as_secs_f64());
     }
-    let began = Instant::now();
-    try_join_all((0..WORKERS).map(|_| work(&place.store))).await?;
-    report.add(name, COUNT, began.elapsed());
-
-    let filler = place.connect().await?;
-    let payload = "{\"number\": 1, \"text\": \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\"}";
-    let rows = "INSERT INTO raw_job (payload) SELECT $1::text::jsonb FROM generate_series(1, $2)";
-    filler.execute(rows, &[&payload, &i32::try_from(COUNT)?]).await?;
-    let began = Instant::now();
-    try_join_all((0..WORKERS).map(|_| raw_work(place))).await?;
-    report.add_raw(name, COUNT, began.elapsed());
     Ok(())
 }
 
-async fn work(store: &PostgresStore) -> Result<()> {
-    let limit = NonZeroU32::MIN.saturating_add(BATCH - 1);
-    let wanted =
-        Wanted { handler_key: HANDLER.to_owned(), versions: vec![1], limit, max_attempts: limit };
-    let duration = Duration::from_mins(1);
-    let request = LeaseRequest { host: "bench".to_owned(), duration, wanted: vec![wanted] };
-    loop {
-        let leases = store.lease(request.clone(), Now::OfStore).await?;
-        let settles: Vec<_> = leases
-            .iter()
-            .flat_map(|lease| {
-                lease.deliveries.iter().map(|delivery| Settle {
-                    token: lease.token,
-                    message_id: delivery.message.id,
-                    settlement: Settlement::Done(DoneOutcome::Completed),
-                })
-            })
-            .collect();
-        if settles.is_empty() {
-            return Ok(());
+/// When how many had been settled.
+struct Drain(Vec<(Duration, usize)>);
+
+impl Drain {
+    async fn of(place: &Place, side: &Arc<Side>, count: usize) -> Result<Self> {
+        warm::work(side).await?;
+        let before = place.done().await?;
+        place.fill(count).await?;
+        let began = Instant::now();
+        let work = |worker| tokio::spawn(work(Arc::clone(side), worker, began));
+        let workers: Vec<_> = (0..WORKERS).map(work).collect();
+        let mut settled = Vec::new();
+        for worker in workers {
+            settled.extend(worker.await??);
         }
-        store.settle(settles, Now::OfStore).await?;
+        settled.sort_unstable();
+        let done = place.done().await? - before;
+        ensure!(done == i64::try_from(count)?, "{done} of {count} are done: the drain is broken");
+        Ok(Self(settled))
+    }
+
+    /// How long it took until `count` were settled.
+    fn until(&self, count: usize) -> Duration {
+        let mut total = 0;
+        let reached = self.0.iter().find(|(_, settled)| {
+            total += settled;
+            total >= count
+        });
+        reached.map_or(Duration::MAX, |(after, _)| *after)
     }
 }
 
-async fn raw_work(place: &Place) -> Result<()> {
-    let client = place.connect().await?;
-    let (claim, done) = (client.prepare(raw::CLAIM).await?, client.prepare(raw::DONE).await?);
+async fn work(side: Arc<Side>, worker: usize, began: Instant) -> Result<Vec<(Duration, usize)>> {
+    let mut settled = Vec::new();
     loop {
-        let rows = client.query(&claim, &[&i64::from(BATCH)]).await?;
-        let ids: Vec<i64> = rows.iter().map(|row| row.get(0)).collect();
-        if ids.is_empty() {
-            return Ok(());
+        let batch = side.lease(worker).await?;
+        let count = batch.len();
+        if count == 0 {
+            return Ok(settled);
         }
-        client.execute(&done, &[&ids]).await?;
+        side.settle(worker, batch).await?;
+        settled.push((began.elapsed(), count));
     }
 }

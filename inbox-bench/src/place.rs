@@ -1,53 +1,86 @@
 use std::sync::Arc;
 
-use anyhow::Result;
-use inbox::Scheduler;
-use inbox::postgres::tokio_postgres::{Client, NoTls};
-use inbox::postgres::{PostgresOptions, PostgresStore};
-use inbox::store::{Maintain as _, Now, Route};
+use anyhow::{Result, ensure};
+use futures_util::future::try_join_all;
 use inbox::testing::postgres::PostgresServer;
+use tokio_postgres::{Client, NoTls};
 
-use crate::contract::HANDLER;
+use crate::contract::Command;
+use crate::ours::Ours;
+use crate::raw::Raw;
+use crate::side::{Side, TASKS};
 
-/// A durable server, and a store on it.
+/// A durable server, and both sides on it.
 pub(crate) struct Place {
+    inbox: Arc<Side>,
+    raw: Arc<Side>,
+    admin: Client,
+    // Last: it stops after those that are connected to it.
     server: PostgresServer,
-    pub(crate) store: Arc<PostgresStore>,
-    pub(crate) scheduler: Scheduler<PostgresStore>,
 }
 
 impl Place {
     pub(crate) async fn start() -> Result<Self> {
         let server = PostgresServer::start_durable()?;
-        let options = PostgresOptions::new().ensure_schema();
-        let store = Arc::new(options.open(&server.url("postgres")).await?);
-        let route = Route {
-            contract: "bench".to_owned(),
-            handler_key: HANDLER.to_owned(),
-            supersedes: Vec::new(),
-        };
-        store.register_routes(vec![route], Now::OfStore).await?;
-        let place = Self { server, scheduler: Scheduler::new(Arc::clone(&store)), store };
-        place.connect().await?.batch_execute(crate::raw::TABLE).await?;
-        Ok(place)
+        let inbox = Ours::open(&server.url("postgres")).await?;
+        let clients = try_join_all((0..TASKS).map(|_| connect(&server))).await?;
+        let raw = Raw::prepare(clients).await?;
+        let admin = connect(&server).await?;
+        let (inbox, raw) = (Arc::new(Side::Inbox(inbox)), Arc::new(Side::Raw(raw)));
+        Ok(Self { inbox, raw, admin, server })
     }
 
-    /// A connection for raw SQL.
-    pub(crate) async fn connect(&self) -> Result<Client> {
-        let url = self.server.url("postgres");
-        let (client, connection) = inbox::postgres::tokio_postgres::connect(&url, NoTls).await?;
-        // Ends with its client.
-        tokio::spawn(async move { connection.await.ok() });
-        Ok(client)
+    /// Both sides, the other one first every time: noise that grows or fades hits both alike.
+    pub(crate) fn sides(&self, round: usize) -> [&Arc<Side>; 2] {
+        match round.is_multiple_of(2) {
+            true => [&self.inbox, &self.raw],
+            false => [&self.raw, &self.inbox],
+        }
     }
 
-    /// Nothing is left of the measurement before.
+    /// Leaves nothing of the measurement before.
     pub(crate) async fn clear(&self) -> Result<()> {
-        let clear = "TRUNCATE inbox.message, inbox.ready, inbox.lease, inbox.waiting, inbox.done,
-                     inbox.attempt, inbox.dead, raw_job; CHECKPOINT";
-        for statement in clear.split(';') {
-            self.connect().await?.batch_execute(statement).await?;
+        let tables = "TRUNCATE inbox.message, inbox.ready, inbox.lease, inbox.waiting, inbox.done,
+                      inbox.attempt, inbox.dead";
+        self.admin.batch_execute(tables).await?;
+        // So that none falls into a measurement.
+        self.admin.batch_execute("CHECKPOINT").await?;
+        Ok(())
+    }
+
+    /// Stores `count` commands in the fastest way there is.
+    pub(crate) async fn fill(&self, count: usize) -> Result<()> {
+        const AT_ONCE: usize = 5_000;
+        for first in (0..count).step_by(AT_ONCE) {
+            let numbers = first..count.min(first + AT_ONCE);
+            self.raw.schedule_all(numbers.map(Command::new).collect()).await?;
         }
         Ok(())
     }
+
+    /// How many deliveries are done. Fails if one is anywhere else: what was not done was not measured.
+    pub(crate) async fn done(&self) -> Result<i64> {
+        let sql = "SELECT (SELECT count(*) FROM inbox.done),
+                          (SELECT count(*) FROM inbox.ready) + (SELECT count(*) FROM inbox.lease)";
+        let row = self.admin.query_one(sql, &[]).await?;
+        let (done, left): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
+        ensure!(left == 0, "{left} rows are left in `ready` and `lease`: the drain is broken");
+        Ok(done)
+    }
+
+    /// A transaction that keeps all that is deleted from now on from being removed, until it is
+    /// dropped.
+    pub(crate) async fn pin(&self) -> Result<Client> {
+        let client = connect(&self.server).await?;
+        let open = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM inbox.route";
+        client.batch_execute(open).await?;
+        Ok(client)
+    }
+}
+
+async fn connect(server: &PostgresServer) -> Result<Client> {
+    let (client, connection) = tokio_postgres::connect(&server.url("postgres"), NoTls).await?;
+    // Ends with its client.
+    tokio::spawn(async move { connection.await.ok() });
+    Ok(client)
 }

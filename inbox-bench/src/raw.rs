@@ -1,28 +1,143 @@
-//! What a careful program would write by hand, without a library: one table, its status updated in
-//! place. No fence, no history, no retries.
+//! What a careful engineer would write by hand for the same tables: no idempotency, no routes, no
+//! priorities, no suspects, no retries.
 
-/// The table.
-pub(crate) const TABLE: &str = "CREATE TABLE raw_job (
-    id      bigint   GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    payload jsonb    NOT NULL,
-    status  smallint NOT NULL DEFAULT 0
-);
-CREATE INDEX raw_job_waiting ON raw_job (id) WHERE status = 0";
+use std::sync::atomic::{AtomicI64, Ordering};
 
-/// One row.
-pub(crate) const INSERT: &str =
-    "INSERT INTO raw_job (payload) VALUES ($1::text::jsonb) RETURNING id";
+use anyhow::{Result, ensure};
+use tokio_postgres::types::Json;
+use tokio_postgres::{Client, Statement};
+use uuid::Uuid;
 
-/// Many rows.
-pub(crate) const INSERT_MANY: &str =
-    "INSERT INTO raw_job (payload) SELECT unnest($1::text[])::jsonb RETURNING id";
+use crate::contract::{Command, HANDLER};
+use crate::side::BATCH;
 
-/// The next rows for one worker.
-pub(crate) const CLAIM: &str = "UPDATE raw_job SET status = 1
-WHERE id = ANY (ARRAY(
-    SELECT id FROM raw_job WHERE status = 0 ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED
-))
-RETURNING id, payload::text";
+/// The statements are planned while the tables are empty, as after every start. Left to itself, the
+/// server would plan to read a whole table then, and stay with it when there is a backlog.
+const SESSION: &str = "SET plan_cache_mode = force_generic_plan;
+SET enable_bitmapscan = off;
+SET enable_seqscan = off;
+SET jit = off";
 
-/// Those are done.
-pub(crate) const DONE: &str = "UPDATE raw_job SET status = 2 WHERE id = ANY ($1)";
+const INSERT: &str = "WITH message AS (
+    INSERT INTO inbox.message (id, contract, version, payload, accepted_at)
+    VALUES ($1, 'bench', 1, $2, clock_timestamp())
+)
+INSERT INTO inbox.ready (handler_key, priority, version, message_id)
+VALUES ('bench', 1, 1, $1)";
+
+const INSERT_MANY: &str = "WITH message AS (
+    INSERT INTO inbox.message (id, contract, version, payload, accepted_at)
+    SELECT id, 'bench', 1, payload, clock_timestamp()
+    FROM unnest($1::uuid[], $2::jsonb[]) AS given (id, payload)
+)
+INSERT INTO inbox.ready (handler_key, priority, version, message_id)
+SELECT 'bench', 1, 1, id FROM unnest($1::uuid[]) AS id";
+
+/// The columns that only the library uses are as empty as the table allows.
+const LEASE: &str = "WITH taken AS (
+    DELETE FROM inbox.ready
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM inbox.ready
+        WHERE handler_key = $2 AND priority = 1 AND seq > $3
+        ORDER BY seq
+        LIMIT $4
+        FOR UPDATE SKIP LOCKED
+    ))
+    RETURNING seq, message_id
+),
+held AS (
+    INSERT INTO inbox.lease (
+        token, host, handler_key, suspect, max_attempts, leased_at, expires_at, message_ids,
+        versions, priorities, attempts, delayed_retries, open, cancel
+    )
+    SELECT $1, 'raw', $2, false, 1, now(), now() + interval '1 minute', batch.message_ids, '{}', '{}',
+           '{}', '{}', B'1', B'0'
+    FROM (SELECT array_agg(message_id) AS message_ids FROM taken) AS batch
+    WHERE batch.message_ids IS NOT NULL
+)
+SELECT taken.seq, message.payload::text
+FROM taken
+CROSS JOIN LATERAL (
+    SELECT payload FROM inbox.message WHERE id = taken.message_id LIMIT 1
+) AS message";
+
+const SETTLE: &str = "WITH ended AS (
+    DELETE FROM inbox.lease
+    WHERE token = $1 AND expires_at > now()
+    RETURNING handler_key, leased_at, message_ids
+)
+INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
+SELECT unnest(message_ids), handler_key, 'completed', 1, now() - leased_at, now()
+FROM ended";
+
+/// Raw SQL on its connections, one for each task or worker.
+pub(crate) struct Raw(Vec<Connection>);
+
+struct Connection {
+    client: Client,
+    insert: Statement,
+    insert_many: Statement,
+    lease: Statement,
+    settle: Statement,
+    /// Claims find what is above, as the library's do: see `LEASE`'s `seq > $3`.
+    mark: AtomicI64,
+}
+
+/// A batch that a worker holds.
+pub(crate) struct Held {
+    token: Uuid,
+    pub(crate) payloads: Vec<String>,
+}
+
+impl Raw {
+    pub(crate) async fn prepare(clients: Vec<Client>) -> Result<Self> {
+        let mut connections = Vec::new();
+        for client in clients {
+            client.batch_execute(SESSION).await?;
+            connections.push(Connection {
+                insert: client.prepare(INSERT).await?,
+                insert_many: client.prepare(INSERT_MANY).await?,
+                lease: client.prepare(LEASE).await?,
+                settle: client.prepare(SETTLE).await?,
+                mark: AtomicI64::new(0),
+                client,
+            });
+        }
+        Ok(Self(connections))
+    }
+
+    pub(crate) async fn schedule(&self, task: usize, command: Command) -> Result<()> {
+        let Connection { client, insert, .. } = &self.0[task];
+        client.execute(insert, &[&Uuid::now_v7(), &Json(command)]).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn schedule_all(&self, commands: Vec<Command>) -> Result<()> {
+        let Connection { client, insert_many, .. } = &self.0[0];
+        let ids: Vec<_> = commands.iter().map(|_| Uuid::now_v7()).collect();
+        let payloads: Vec<_> = commands.into_iter().map(Json).collect();
+        client.execute(insert_many, &[&ids, &payloads]).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn lease(&self, worker: usize) -> Result<Option<Held>> {
+        let Connection { client, lease, mark, .. } = &self.0[worker];
+        let (token, limit) = (Uuid::now_v7(), i64::from(BATCH));
+        let low = mark.load(Ordering::Relaxed);
+        let rows = client.query(lease, &[&token, &HANDLER, &low, &limit]).await?;
+        // Only while there is a backlog: what commits late would otherwise never be seen.
+        let is_full = i64::try_from(rows.len())? == limit;
+        let last = rows.iter().map(|row| row.get(0)).max().filter(|_| is_full);
+        mark.store(last.unwrap_or(0), Ordering::Relaxed);
+        let payloads: Vec<String> = rows.iter().map(|row| row.get(1)).collect();
+        Ok(if payloads.is_empty() { None } else { Some(Held { token, payloads }) })
+    }
+
+    pub(crate) async fn settle(&self, worker: usize, held: Option<Held>) -> Result<()> {
+        let Some(held) = held else { return Ok(()) };
+        let Connection { client, settle, .. } = &self.0[worker];
+        let settled = client.execute(settle, &[&held.token]).await?;
+        ensure!(settled == u64::try_from(held.payloads.len())?, "a lease of raw SQL was lost");
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+use std::fs::File;
+
+use anyhow::{Context as _, Result, bail};
+
+const USAGE: &str = "--quick [--peers none] [--json FILE]";
+
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Arguments {
+    json: Option<String>,
+}
+
+impl Arguments {
+    pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let (mut json, mut is_quick) = (None, false);
+        while let Some(argument) = arguments.next() {
+            match argument.as_str() {
+                "--quick" => is_quick = true,
+                "--peers" => match arguments.next().as_deref() {
+                    Some("none") => {}
+                    _ => bail!("there are no peers to run yet: write `--peers none`"),
+                },
+                "--json" => match arguments.next() {
+                    Some(file) if !file.starts_with("--") => json = Some(file),
+                    _ => bail!("`--json` needs a file to write: write `--json FILE`"),
+                },
+                _ => bail!("cannot understand `{argument}`: write {USAGE}"),
+            }
+        }
+        if !is_quick {
+            bail!("there is only the quick benchmark yet: write {USAGE}");
+        }
+        Ok(Self { json })
+    }
+
+    /// Where the figures go besides the screen.
+    pub(crate) fn create_json(&self) -> Result<Option<File>> {
+        let Some(file) = &self.json else { return Ok(None) };
+        let created = File::create(file);
+        created.map(Some).with_context(|| {
+            format!(
+                "cannot write `{file}`: write `--json` with a file in a directory that is there"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Arguments, String> {
+        Arguments::read(line.split_whitespace().map(str::to_owned)).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_options_come_in_any_order() {
+        let json = Some("figures.json".to_owned());
+        assert_eq!(read("--quick"), Ok(Arguments { json: None }));
+        assert_eq!(read("--json figures.json --peers none --quick"), Ok(Arguments { json }));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_answered_with_what_to_write() {
+        for (line, answer) in [
+            ("", "there is only the quick benchmark yet: write --quick"),
+            ("--quick --fast", "cannot understand `--fast`: write --quick"),
+            ("--quick --peers", "write `--peers none`"),
+            ("--quick --peers all", "write `--peers none`"),
+            ("--quick --json", "write `--json FILE`"),
+            ("--json --quick", "write `--json FILE`"),
+        ] {
+            let error = read(line).unwrap_err();
+            assert!(error.contains(answer), "{line}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_found_out_before_anything_is_measured() {
+        let arguments = read("--quick --json /nowhere/at/all.json").unwrap();
+        let error = arguments.create_json().unwrap_err().to_string();
+        assert!(error.contains("`/nowhere/at/all.json`"), "{error}");
+    }
+}

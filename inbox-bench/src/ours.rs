@@ -1,0 +1,76 @@
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::settle::{DoneOutcome, Settlement};
+use inbox::store::{
+    Lease, LeaseRequest, LeaseStore as _, Maintain as _, Now, Route, Settle, StateStore as _,
+    Wanted,
+};
+use inbox::{ScheduleOptions, Scheduler};
+
+use crate::contract::{Command, HANDLER};
+use crate::side::{BATCH, TASKS};
+
+/// The library, as programs call it to schedule and as its host calls the store.
+pub(crate) struct Ours {
+    store: Arc<PostgresStore>,
+    scheduler: Scheduler<PostgresStore>,
+    request: LeaseRequest,
+}
+
+impl Ours {
+    pub(crate) async fn open(url: &str) -> Result<Self> {
+        let options = PostgresOptions::new().ensure_schema().connections(TASKS);
+        let store = Arc::new(options.open(url).await?);
+        let route = Route {
+            contract: "bench".to_owned(),
+            handler_key: HANDLER.to_owned(),
+            supersedes: Vec::new(),
+        };
+        store.register_routes(vec![route], Now::OfStore).await?;
+        let limit = NonZeroU32::MIN.saturating_add(BATCH - 1);
+        let wanted = Wanted {
+            handler_key: HANDLER.to_owned(),
+            versions: vec![1],
+            limit,
+            max_attempts: limit,
+        };
+        let duration = Duration::from_mins(1);
+        let request = LeaseRequest { host: "bench".to_owned(), duration, wanted: vec![wanted] };
+        Ok(Self { scheduler: Scheduler::new(Arc::clone(&store)), store, request })
+    }
+
+    pub(crate) async fn schedule(&self, command: Command) -> Result<()> {
+        self.scheduler.schedule(command, ScheduleOptions::new()).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn schedule_all(&self, commands: Vec<Command>) -> Result<()> {
+        let commands = commands.into_iter().map(|command| (command, ScheduleOptions::new()));
+        for answer in self.scheduler.schedule_all(commands.collect::<Vec<_>>()).await? {
+            answer?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn lease(&self) -> Result<Vec<Lease>> {
+        Ok(self.store.lease(self.request.clone(), Now::OfStore).await?)
+    }
+
+    pub(crate) async fn settle(&self, leases: &[Lease]) -> Result<()> {
+        let settles = leases.iter().flat_map(|lease| {
+            lease.deliveries.iter().map(|delivery| Settle {
+                token: lease.token,
+                message_id: delivery.message.id,
+                settlement: Settlement::Done(DoneOutcome::Completed),
+            })
+        });
+        for answer in self.store.settle(settles.collect(), Now::OfStore).await? {
+            answer?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,80 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use tokio::time::{interval, sleep};
+
+use crate::contract::Command;
+use crate::measure::{Measure, milliseconds};
+use crate::place::Place;
+use crate::report::Report;
+use crate::side::{Side, TASKS};
+use crate::warm;
+
+const COUNT: usize = 150;
+
+/// Fifty in a second.
+const PACE: Duration = Duration::from_millis(20);
+
+/// Nobody tells a worker yet that there is work, so both sides look, and pause after finding nothing.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// The time from the call that schedules a command to a worker that holds it.
+pub(crate) async fn at_a_steady_pace(
+    place: &Place,
+    round: usize,
+    report: &mut Report,
+) -> Result<()> {
+    const HALF: Measure = Measure::time("pickup, p50");
+    const MOST: Measure = Measure::time("pickup, p99");
+    for side in place.sides(round) {
+        place.clear().await?;
+        warm::schedule(side).await?;
+        warm::work(side).await?;
+        let worker = tokio::spawn(lease_all(Arc::clone(side)));
+        let called = schedule_all(side).await?;
+        let leased = worker.await??;
+        let mut took: Vec<_> = leased
+            .into_iter()
+            .map(|(number, leased)| leased.duration_since(called[number]))
+            .collect();
+        took.sort_unstable();
+        report.add(HALF, side, milliseconds(took[COUNT * 50 / 100]));
+        report.add(MOST, side, milliseconds(took[COUNT * 99 / 100]));
+    }
+    Ok(())
+}
+
+/// Calls at the pace whatever the answers take, and answers when each call was made.
+async fn schedule_all(side: &Arc<Side>) -> Result<Vec<Instant>> {
+    let mut pace = interval(PACE);
+    let (mut called, mut calls) = (Vec::new(), Vec::new());
+    for number in 0..COUNT {
+        pace.tick().await;
+        let side = Arc::clone(side);
+        called.push(Instant::now());
+        // The first connection is the worker's.
+        let task = 1 + number % (TASKS - 1);
+        calls.push(tokio::spawn(async move { side.schedule(task, Command::new(number)).await }));
+    }
+    for call in calls {
+        call.await??;
+    }
+    Ok(called)
+}
+
+/// When each command was leased.
+async fn lease_all(side: Arc<Side>) -> Result<Vec<(usize, Instant)>> {
+    let mut leased = Vec::new();
+    while leased.len() < COUNT {
+        let batch = side.lease(0).await?;
+        let now = Instant::now();
+        if batch.len() == 0 {
+            sleep(PAUSE).await;
+            continue;
+        }
+        leased.extend(batch.numbers()?.into_iter().map(|number| (number, now)));
+        side.settle(0, batch).await?;
+    }
+    Ok(leased)
+}
