@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::side::TASKS;
 use crate::warm;
 
-/// One command after the other.
+/// One command after the other, on all connections in turn, as the pool hands them out.
 pub(crate) async fn one_by_one(place: &Place, round: usize, report: &mut Report) -> Result<()> {
     const COUNT: usize = 400;
     const MEASURE: Measure = Measure::rate("schedule, one by one");
@@ -19,7 +19,7 @@ pub(crate) async fn one_by_one(place: &Place, round: usize, report: &mut Report)
         warm::schedule(side).await?;
         let began = Instant::now();
         for number in 0..COUNT {
-            side.schedule(0, Command::new(number)).await?;
+            side.schedule(number % TASKS, Command::new(number)).await?;
         }
         report.add(MEASURE, side, per_second(COUNT, began.elapsed()));
     }
