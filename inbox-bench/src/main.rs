@@ -16,6 +16,7 @@ mod schedule;
 mod side;
 mod warm;
 
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -34,7 +35,17 @@ const LONG_ROUNDS: usize = 3;
 const LIMIT: Duration = Duration::from_secs(110);
 
 #[tokio::main]
-async fn main() -> Result<()> {
+async fn main() -> ExitCode {
+    match run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run() -> Result<()> {
     let arguments = Arguments::read(std::env::args().skip(1))?;
     // At once: a file that cannot be written should not be found out after minutes.
     let json = arguments.create_json()?;

@@ -63,6 +63,7 @@ impl Line {
             "inbox": inbox,
             "raw": raw,
             "ratio": ratio,
+            "rounds": self.inbox.len(),
             "mark": mark,
         })
     }
@@ -82,7 +83,12 @@ impl fmt::Display for Report {
             }
             writeln!(f)?;
         }
-        writeln!(f, "Medians. Times are better when lower, all else when higher.")
+        let rounds = || self.0.iter().map(|line| line.inbox.len());
+        let (least, most) = (rounds().min().unwrap_or(0), rounds().max().unwrap_or(0));
+        writeln!(
+            f,
+            "Medians of {least} to {most} rounds. Of times the lower is better, else the higher."
+        )
     }
 }
 
@@ -107,7 +113,7 @@ mod tests {
         let report = line(measure, &[90.0, 1.0, 60.0], &[100.0, 5_000.0, 80.0]);
         let expected = json!([{
             "name": "drain", "unit": "per_second", "better": "higher", "inbox": 60.0, "raw": 100.0,
-            "ratio": 0.6, "mark": { "of": "ratio", "at_least": 0.5, "is_met": true },
+            "ratio": 0.6, "rounds": 3, "mark": { "of": "ratio", "at_least": 0.5, "is_met": true },
         }]);
         assert_eq!(report.json(), expected);
         let text = report.to_string();
