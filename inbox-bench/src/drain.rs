@@ -30,7 +30,7 @@ pub(crate) async fn while_a_transaction_is_open(
     round: usize,
     report: &mut Report,
 ) -> Result<()> {
-    const COUNT: usize = 200_000;
+    const COUNT: usize = 300_000;
     const TENTH: usize = COUNT / 10;
     const ALL: Measure = Measure::rate("drain, xmin pinned");
     const LAST: Measure =
