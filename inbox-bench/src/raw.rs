@@ -38,7 +38,7 @@ const LEASE: &str = "WITH taken AS (
     DELETE FROM inbox.ready
     WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM inbox.ready
-        WHERE handler_key = $2 AND priority = 1 AND seq > $3
+        WHERE handler_key = $2 AND priority = 1 AND version = 1 AND seq > $3
         ORDER BY seq
         LIMIT $4
         FOR UPDATE SKIP LOCKED

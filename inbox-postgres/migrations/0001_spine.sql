@@ -45,8 +45,9 @@ CREATE TABLE :schema.ready (
 CREATE UNIQUE INDEX ready_delivery ON :schema.ready (message_id, handler_key);
 CREATE INDEX ready_suspect ON :schema.ready (seq) WHERE suspect;
 
--- A batch that one worker holds: one row to claim, to renew and to fence. The arrays never change;
--- a bit of `open` falls when its delivery is settled, a bit of `cancel` rises when it should stop.
+-- A batch that one worker holds: one row to claim, to renew and to fence. The arrays never change, and
+-- where all are alike one element stands for them; a bit of `open` falls when its delivery is settled, a
+-- bit of `cancel` rises when it should stop.
 CREATE TABLE :schema.lease (
     token           uuid        NOT NULL,
     host            text        NOT NULL,
@@ -66,6 +67,14 @@ CREATE TABLE :schema.lease (
     CONSTRAINT lease_holds_something CHECK (position(B'1' IN open) > 0)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
+
+-- They are read soon and once: to compress them would cost more than it saves.
+ALTER TABLE :schema.lease
+    ALTER message_ids SET STORAGE EXTERNAL,
+    ALTER versions SET STORAGE EXTERNAL,
+    ALTER priorities SET STORAGE EXTERNAL,
+    ALTER attempts SET STORAGE EXTERNAL,
+    ALTER delayed_retries SET STORAGE EXTERNAL;
 
 -- A host holds at most one suspect, whatever its calls do at once.
 CREATE UNIQUE INDEX lease_suspect ON :schema.lease (host) WHERE suspect;
@@ -159,8 +168,8 @@ FROM (
            NULL::text AS reason, NULL::text AS error
     FROM :schema.ready
     UNION ALL
-    SELECT held.message_id, lease.handler_key, 'processing', held.attempt, NULL, lease.expires_at,
-           NULL, NULL, NULL
+    SELECT held.message_id, lease.handler_key, 'processing',
+           coalesce(held.attempt, lease.attempts[1]), NULL, lease.expires_at, NULL, NULL, NULL
     FROM :schema.lease AS lease
     CROSS JOIN LATERAL unnest(lease.message_ids, lease.attempts)
         WITH ORDINALITY AS held (message_id, attempt, place)

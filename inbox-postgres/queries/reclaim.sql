@@ -1,6 +1,6 @@
 -- lease → ready, dead or done, for leases that have expired. The first time the deliveries become
 -- suspects and nothing is counted; a suspect's own expired lease counts, and with its last attempt it
--- is dead. One that was cancelled meanwhile is done.
+-- is dead. One that was cancelled meanwhile is done. A suspect is alone in its lease.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -25,11 +25,15 @@ ended AS (
     DELETE FROM :schema.lease AS lease USING expired WHERE lease.token = expired.token
 ),
 lost AS MATERIALIZED (
-    SELECT expired.handler_key, expired.suspect, expired.leased_at, expired.expires_at, one.*,
+    SELECT expired.handler_key, expired.suspect, expired.leased_at, expired.expires_at,
+           one.message_id, coalesce(one.version, expired.versions[1]) AS version,
+           coalesce(one.priority, expired.priorities[1]) AS priority,
+           coalesce(one.attempt, expired.attempts[1]) AS attempt,
+           coalesce(one.delayed_retries, expired.delayed_retries[1]) AS delayed_retries, one.bit,
            clock.now,
            CASE
                WHEN get_bit(expired.cancel, one.bit::integer - 1) = 1 THEN 'done'
-               WHEN expired.suspect AND one.attempt >= expired.max_attempts THEN 'dead'
+               WHEN expired.suspect AND expired.attempts[1] >= expired.max_attempts THEN 'dead'
                ELSE 'ready'
            END AS place
     FROM clock, expired

@@ -14,7 +14,11 @@ ended AS (
     DELETE FROM :schema.lease AS lease USING held WHERE lease.token = held.token
 ),
 open AS MATERIALIZED (
-    SELECT held.token, held.handler_key, held.leased_at, held.suspect, one.*,
+    SELECT held.token, held.handler_key, held.leased_at, held.suspect,
+           one.message_id, coalesce(one.version, held.versions[1]) AS version,
+           coalesce(one.priority, held.priorities[1]) AS priority,
+           coalesce(one.attempt, held.attempts[1]) AS attempt,
+           coalesce(one.delayed_retries, held.delayed_retries[1]) AS delayed_retries, one.bit,
            get_bit(held.cancel, one.bit::integer - 1) = 1 AS cancelled
     FROM held
     CROSS JOIN LATERAL unnest(

@@ -4,12 +4,10 @@
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
--- Asked twice for one delivery, the first stands.
 asked AS MATERIALIZED (
-    SELECT DISTINCT ON (token, message_id) *
+    SELECT *
     FROM unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[])
         WITH ORDINALITY AS given (token, message_id, place, word, after, error_type, error, nth)
-    ORDER BY token, message_id, nth
 ),
 held AS MATERIALIZED (
     SELECT lease.*
@@ -20,7 +18,11 @@ held AS MATERIALIZED (
 ),
 -- Unpacked once: to look for each delivery in the arrays would be quadratic.
 open AS MATERIALIZED (
-    SELECT held.token, held.handler_key, held.leased_at, held.open, held.cancel, one.*
+    SELECT held.token, held.handler_key, held.leased_at, held.open, held.cancel,
+           one.message_id, coalesce(one.version, held.versions[1]) AS version,
+           coalesce(one.priority, held.priorities[1]) AS priority,
+           coalesce(one.attempt, held.attempts[1]) AS attempt,
+           coalesce(one.delayed_retries, held.delayed_retries[1]) AS delayed_retries, one.bit
     FROM held
     CROSS JOIN LATERAL unnest(
         held.message_ids, held.versions, held.priorities, held.attempts, held.delayed_retries

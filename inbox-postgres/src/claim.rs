@@ -120,7 +120,7 @@ impl PostgresStore {
         let found = rows.iter().map(|row| Ok((column(row, 3)?, column(row, 2)?)));
         let found = found.collect::<Result<Vec<_>, String>>().map_err(damaged)?;
         self.inner().marks.found(wanted, found.into_iter());
-        Ok(Claimed::new(self.clone(), lease::read(token, false, &rows)?))
+        Ok(Claimed::new(self.clone(), lease::read(token, false, rows)?))
     }
 
     async fn claim_suspect(
@@ -154,7 +154,7 @@ impl PostgresStore {
             )
             .await;
         match rows {
-            Ok(rows) => Ok(Claimed::new(self.clone(), lease::read(token, true, &rows)?)),
+            Ok(rows) => Ok(Claimed::new(self.clone(), lease::read(token, true, rows)?)),
             // Another call of this host was faster.
             Err(error) if is_unique_violation(&error) => Ok(Claimed::new(self.clone(), Vec::new())),
             Err(error) => Err(error),

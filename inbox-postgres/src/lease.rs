@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use inbox_core::Now;
@@ -64,11 +65,11 @@ fn stopped() -> StoreError {
     StoreError::new(StoreErrorKind::Closed, "the runtime is shutting down")
 }
 
-/// Reads what `lease.sql` answers.
+/// Reads what `lease.sql` answers, in no order: the most urgent first, then the oldest.
 pub(crate) fn read(
     token: LeaseToken,
     suspect: bool,
-    rows: &[Row],
+    mut rows: Vec<Row>,
 ) -> Result<Vec<Lease>, StoreError> {
     let Some(first) = rows.first() else { return Ok(Vec::new()) };
     let mut lease = Lease {
@@ -80,7 +81,8 @@ pub(crate) fn read(
         deliveries: Vec::new(),
         unreadable: Vec::new(),
     };
-    for row in rows {
+    rows.sort_by_cached_key(|row| (column::<i16>(row, 3).map(Reverse), column::<i64>(row, 2)));
+    for row in &rows {
         let id = message_id(row, 4).map_err(damaged)?;
         match delivery(row, &lease.handler_key) {
             Ok(delivery) => lease.deliveries.push(delivery),

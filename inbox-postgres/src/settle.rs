@@ -1,14 +1,19 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use inbox_core::Now;
+use inbox_core::message::MessageId;
 use inbox_core::settle::{ErrorReport, Settlement};
-use inbox_core::store::{DeliveryState, LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
+use inbox_core::store::{
+    DeliveryState, LeaseLost, LeaseToken, Settle, StateStore, StoreError, StoreFuture,
+};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::row::{column, uuid};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
+use crate::store::Parameters;
 use crate::value::Span;
 
 impl StateStore for PostgresStore {
@@ -21,30 +26,20 @@ impl StateStore for PostgresStore {
             if settles.is_empty() {
                 return Ok(Vec::new());
             }
-            let tokens: Vec<_> = settles.iter().map(|one| token(one.token)).collect();
-            let messages: Vec<_> = settles.iter().map(|one| uuid(one.message_id)).collect();
-            let rows: Vec<_> = settles.iter().map(|one| SettleRow::of(&one.settlement)).collect();
-            let places: Vec<_> = rows.iter().map(|row| row.place).collect();
-            let words: Vec<_> = rows.iter().map(|row| row.word).collect();
-            let after: Vec<_> = rows.iter().map(|row| row.after).collect();
-            let types: Vec<_> =
-                rows.iter().map(|row| row.error.map(|error| error.error_type.as_str())).collect();
-            let errors: Vec<_> =
-                rows.iter().map(|row| row.error.map(|error| error.text.as_str())).collect();
-            let settled = self
-                .query(
-                    Sql::settle,
-                    &[&moment(now), &tokens, &messages, &places, &words, &after, &types, &errors],
-                )
-                .await?;
-            let settled = settled.iter().map(|row| Ok((column(row, 0)?, column(row, 1)?)));
-            let settled = settled.collect::<Result<HashMap<i64, bool>, _>>().map_err(damaged)?;
-            let answer = |(nth, one): (i64, &Settle)| match settled.get(&nth) {
-                Some(true) => Ok(DeliveryState::Cancelled),
-                Some(false) => Ok(one.settlement.state()),
-                None => Err(LeaseLost(one.token)),
+            // Asked twice for one delivery, the first stands.
+            let mut seen = HashSet::new();
+            let first = |one: &&Settle| seen.insert((one.token, one.message_id));
+            let asked: Vec<_> = settles.iter().filter(first).collect();
+            let settled = match asked.iter().map(|one| outcome(one)).collect::<Option<Vec<_>>>() {
+                Some(words) => self.settle_done(&asked, &words, now).await?,
+                None => self.settle_any(&asked, now).await?,
             };
-            Ok((1..).zip(&settles).map(answer).collect())
+            // Of two for one delivery, the second finds nothing.
+            let mut settled = settled;
+            let answer = |one: &Settle| {
+                settled.remove(&(one.token, one.message_id)).ok_or(LeaseLost(one.token))
+            };
+            Ok(settles.iter().map(answer).collect())
         })
     }
 
@@ -70,6 +65,71 @@ impl StateStore for PostgresStore {
             },
             &runtime,
         );
+    }
+}
+
+/// The state that each delivery is in now, of those that were settled.
+type Settled = HashMap<(LeaseToken, MessageId), DeliveryState>;
+
+impl PostgresStore {
+    async fn settle_done(
+        &self,
+        asked: &[&Settle],
+        words: &[&str],
+        now: Now,
+    ) -> Result<Settled, StoreError> {
+        let (tokens, messages) = names(asked);
+        let parameters: Parameters<'_> = &[&moment(now), &tokens, &messages, &words];
+        let rows = self.query(Sql::settle_done, parameters).await?;
+        read(&rows, asked, |_| Ok(false))
+    }
+
+    async fn settle_any(&self, asked: &[&Settle], now: Now) -> Result<Settled, StoreError> {
+        let (tokens, messages) = names(asked);
+        let rows: Vec<_> = asked.iter().map(|one| SettleRow::of(&one.settlement)).collect();
+        let places: Vec<_> = rows.iter().map(|row| row.place).collect();
+        let words: Vec<_> = rows.iter().map(|row| row.word).collect();
+        let after: Vec<_> = rows.iter().map(|row| row.after).collect();
+        let types: Vec<_> =
+            rows.iter().map(|row| row.error.map(|error| error.error_type.as_str())).collect();
+        let errors: Vec<_> =
+            rows.iter().map(|row| row.error.map(|error| error.text.as_str())).collect();
+        let parameters: Parameters<'_> =
+            &[&moment(now), &tokens, &messages, &places, &words, &after, &types, &errors];
+        let rows = self.query(Sql::settle, parameters).await?;
+        read(&rows, asked, |row| column(row, 1))
+    }
+}
+
+fn names(asked: &[&Settle]) -> (Vec<Uuid>, Vec<Uuid>) {
+    asked.iter().map(|one| (token(one.token), uuid(one.message_id))).unzip()
+}
+
+/// Reads which of those that were asked about are settled, and whether each was cancelled instead.
+fn read(
+    rows: &[Row],
+    asked: &[&Settle],
+    cancelled: fn(&Row) -> Result<bool, String>,
+) -> Result<Settled, StoreError> {
+    let mut settled = Settled::with_capacity(rows.len());
+    for row in rows {
+        let nth: i64 = column(row, 0).map_err(damaged)?;
+        let one = usize::try_from(nth - 1).ok().and_then(|at| asked.get(at));
+        let one = one.ok_or_else(|| damaged("an answer to nothing that was asked".to_owned()))?;
+        let state = match cancelled(row).map_err(damaged)? {
+            true => DeliveryState::Cancelled,
+            false => one.settlement.state(),
+        };
+        settled.insert((one.token, one.message_id), state);
+    }
+    Ok(settled)
+}
+
+/// The word for it, if it is done.
+fn outcome(one: &Settle) -> Option<&'static str> {
+    match &one.settlement {
+        Settlement::Done(outcome) => Some(outcome.as_str()),
+        Settlement::Retry { .. } | Settlement::Dead { .. } => None,
     }
 }
 

@@ -30,12 +30,13 @@ macro_rules! hot {
 }
 
 /// What workers and schedulers run, with arguments.
-const HOT: [(&str, &str, &str); 14] = hot! {
+const HOT: [(&str, &str, &str); 15] = hot! {
     "lease": "NULL, gen_random_uuid(), 'host', 'charge', '{1,2}', 500, 10, '1 min', -1, -1, -1, -1",
     "lease_suspect": "NULL, gen_random_uuid(), 'host', '{charge}', '{1}', '{10}', '1 min'",
     "renew": "NULL, ARRAY[gen_random_uuid()], '1 min'",
     "settle": "NULL, ARRAY[gen_random_uuid()], ARRAY[gen_random_uuid()], '{done}', '{completed}',
                ARRAY[NULL::interval], ARRAY[NULL::text], ARRAY[NULL::text]",
+    "settle_done": "NULL, ARRAY[gen_random_uuid()], ARRAY[gen_random_uuid()], '{completed}'",
     "release": "NULL, ARRAY[gen_random_uuid()]",
     "promote": "NULL, 1000",
     "route": "NULL, 1000",
