@@ -26,90 +26,83 @@ pub(crate) struct Copy<'a> {
     pub(crate) now: Timestamp,
 }
 
+/// The columns of a message but for its key.
+const MESSAGE: [Type; 12] = [
+    Type::UUID,
+    Type::TEXT,
+    Type::TEXT,
+    Type::INT4,
+    Type::JSONB,
+    Type::JSONB,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TIMESTAMPTZ,
+    Type::TIMESTAMPTZ,
+];
+
+const READY: [Type; 4] = [Type::TEXT, Type::INT2, Type::INT4, Type::UUID];
+
+const WAITING: [Type; 7] =
+    [Type::UUID, Type::TEXT, Type::TEXT, Type::INT4, Type::INT2, Type::TIMESTAMPTZ, Type::TEXT];
+
 impl Copy<'_> {
     pub(crate) async fn messages(&self, envelopes: &[&Envelope]) -> Result<(), StoreError> {
-        let types = [
-            Type::UUID,
-            Type::TEXT,
-            Type::TEXT,
-            Type::INT4,
-            Type::JSONB,
-            Type::JSONB,
-            Type::TEXT,
-            Type::TEXT,
-            Type::TEXT,
-            Type::TEXT,
-            Type::TIMESTAMPTZ,
-            Type::TIMESTAMPTZ,
-        ];
-        let rows = envelopes.iter().map(|envelope| {
-            let message = &envelope.message;
-            let values: Vec<Value<'_>> = vec![
-                Box::new(uuid(message.id)),
-                Box::new(&message.tenant),
-                Box::new(&message.contract),
-                Box::new(version(message)?),
-                Box::new(Json::from(&message.payload)),
-                Box::new(headers_json(&message.headers)),
-                Box::new(&message.ordering_key),
-                Box::new(&message.concurrency_key),
-                Box::new(&message.correlation_id),
-                Box::new(&message.causation_id),
-                Box::new(message.deliver_by.map(Moment)),
-                Box::new(Moment(self.now)),
-            ];
-            Ok(values)
-        });
-        self.copy(Sql::bulk_message, &types, rows.collect::<Result<_, StoreError>>()?).await
+        let rows = envelopes.iter().map(|envelope| self.message(envelope));
+        self.copy(Sql::bulk_message, &MESSAGE, rows.collect::<Result<_, _>>()?).await
+    }
+
+    fn message<'e>(
+        &self,
+        Envelope { message, .. }: &'e Envelope,
+    ) -> Result<Vec<Value<'e>>, StoreError> {
+        Ok(vec![
+            Box::new(uuid(message.id)),
+            Box::new(&message.tenant),
+            Box::new(&message.contract),
+            Box::new(version(message)?),
+            Box::new(Json::from(&message.payload)),
+            Box::new(headers_json(&message.headers)),
+            Box::new(&message.ordering_key),
+            Box::new(&message.concurrency_key),
+            Box::new(&message.correlation_id),
+            Box::new(&message.causation_id),
+            Box::new(message.deliver_by.map(Moment)),
+            Box::new(Moment(self.now)),
+        ])
     }
 
     /// A delivery for each route, or one that waits for the first.
     pub(crate) async fn deliveries(&self, envelopes: &[&Envelope]) -> Result<(), StoreError> {
         let routes = self.routes(envelopes).await?;
         let (mut ready, mut waiting) = (Vec::new(), Vec::new());
-        for envelope in envelopes {
-            let Envelope { message, priority, start, .. } = envelope;
+        for Envelope { message, priority, start, .. } in envelopes {
             let (id, version) = (uuid(message.id), version(message)?);
             let (level, due_at) = (i16::from(priority.level()), due_at(*start, self.now));
             let keys = routes.get(&message.contract).map(Vec::as_slice).unwrap_or_default();
-            for key in keys {
-                match due_at > self.now {
-                    false => ready.push((key, level, version, id)),
-                    true => waiting.push((id, key.as_str(), "", version, level, due_at, "delay")),
+            let mut wait = |key, contract, reason| {
+                let what: [Value<'_>; 4] =
+                    [Box::new(id), Box::new(key), Box::new(contract), Box::new(version)];
+                let until: [Value<'_>; 3] =
+                    [Box::new(level), Box::new(Moment(due_at)), Box::new(reason)];
+                waiting.push(what.into_iter().chain(until).collect());
+            };
+            for key in keys.iter().map(String::as_str) {
+                if due_at > self.now {
+                    wait(key, "", "delay");
+                    continue;
                 }
+                let row: [Value<'_>; 4] =
+                    [Box::new(key), Box::new(level), Box::new(version), Box::new(id)];
+                ready.push(row.into());
             }
             if keys.is_empty() {
-                let contract = message.contract.as_str();
-                waiting.push((id, "", contract, version, level, due_at, "no-route"));
+                wait("", &message.contract, "no-route");
             }
         }
-        let types = [Type::TEXT, Type::INT2, Type::INT4, Type::UUID];
-        let rows = ready.iter().map(|(key, level, version, id)| {
-            vec![Box::new(key) as Value<'_>, Box::new(level), Box::new(version), Box::new(id)]
-        });
-        self.copy(Sql::bulk_ready, &types, rows.collect()).await?;
-        let types = [
-            Type::UUID,
-            Type::TEXT,
-            Type::TEXT,
-            Type::INT4,
-            Type::INT2,
-            Type::TIMESTAMPTZ,
-            Type::TEXT,
-        ];
-        let rows = waiting.iter().map(|(id, key, contract, version, level, due_at, reason)| {
-            let values: Vec<Value<'_>> = vec![
-                Box::new(id),
-                Box::new(key),
-                Box::new(contract),
-                Box::new(version),
-                Box::new(level),
-                Box::new(Moment(*due_at)),
-                Box::new(reason),
-            ];
-            Ok(values)
-        });
-        self.copy(Sql::bulk_waiting, &types, rows.collect::<Result<_, StoreError>>()?).await
+        self.copy(Sql::bulk_ready, &READY, ready).await?;
+        self.copy(Sql::bulk_waiting, &WAITING, waiting).await
     }
 
     /// Puts messages aside, numbered from `place` on. Answers the next number.
@@ -118,50 +111,20 @@ impl Copy<'_> {
         envelopes: &[&Envelope],
         place: i64,
     ) -> Result<i64, StoreError> {
-        let types = [
-            Type::INT8,
-            Type::UUID,
-            Type::TEXT,
-            Type::TEXT,
-            Type::INT4,
-            Type::JSONB,
-            Type::JSONB,
-            Type::TEXT,
-            Type::TEXT,
-            Type::TEXT,
-            Type::TEXT,
-            Type::TEXT,
-            Type::TIMESTAMPTZ,
-            Type::TIMESTAMPTZ,
-            Type::INT2,
-            Type::TIMESTAMPTZ,
-        ];
+        let types =
+            [&MESSAGE[..], &[Type::TEXT, Type::INT8, Type::INT2, Type::TIMESTAMPTZ]].concat();
+        let mut rows = Vec::with_capacity(envelopes.len());
         let mut next = place;
-        let rows = envelopes.iter().map(|envelope| {
-            let message = &envelope.message;
-            let place = next;
+        for envelope in envelopes {
+            let mut row = self.message(envelope)?;
+            row.push(Box::new(&envelope.message.idempotency_key));
+            row.push(Box::new(next));
+            row.push(Box::new(i16::from(envelope.priority.level())));
+            row.push(Box::new(Moment(due_at(envelope.start, self.now))));
+            rows.push(row);
             next += 1;
-            let values: Vec<Value<'_>> = vec![
-                Box::new(place),
-                Box::new(uuid(message.id)),
-                Box::new(&message.tenant),
-                Box::new(&message.contract),
-                Box::new(version(message)?),
-                Box::new(Json::from(&message.payload)),
-                Box::new(headers_json(&message.headers)),
-                Box::new(&message.idempotency_key),
-                Box::new(&message.ordering_key),
-                Box::new(&message.concurrency_key),
-                Box::new(&message.correlation_id),
-                Box::new(&message.causation_id),
-                Box::new(message.deliver_by.map(Moment)),
-                Box::new(Moment(self.now)),
-                Box::new(i16::from(envelope.priority.level())),
-                Box::new(Moment(due_at(envelope.start, self.now))),
-            ];
-            Ok(values)
-        });
-        self.copy(Sql::bulk_keyed, &types, rows.collect::<Result<_, StoreError>>()?).await?;
+        }
+        self.copy(Sql::bulk_keyed, &types, rows).await?;
         Ok(next)
     }
 
