@@ -1,11 +1,11 @@
 use deadpool_postgres::Object;
 use futures_util::future::join_all;
 use inbox_core::Now;
-use inbox_core::store::{LeaseRequest, LeaseToken, StoreError, Wanted};
+use inbox_core::store::{LeaseRequest, StoreError, Wanted};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::claimed::Claimed;
+use crate::claimed::{Asked, Claimed};
 use crate::error::is_unique_violation;
 use crate::lease;
 use crate::marks::BEGINNING;
@@ -95,7 +95,8 @@ impl PostgresStore {
         low: [i64; 4],
         now: Now,
     ) -> Result<Claimed, StoreError> {
-        let token = LeaseToken::new();
+        let asked = Asked::new(self, now);
+        let token = asked.token();
         let versions = versions(wanted);
         let rows = self
             .query_on(
@@ -116,7 +117,8 @@ impl PostgresStore {
                     &low[0],
                 ],
             )
-            .await?;
+            .await;
+        let rows = asked.answered(rows)?;
         let found = rows.iter().map(|row| Ok((column(row, 3)?, column(row, 2)?)));
         let found = found.collect::<Result<Vec<_>, String>>().map_err(damaged)?;
         self.inner().marks.found(wanted, found.into_iter());
@@ -129,7 +131,8 @@ impl PostgresStore {
         request: &LeaseRequest,
         now: Now,
     ) -> Result<Claimed, StoreError> {
-        let token = LeaseToken::new();
+        let asked = Asked::new(self, now);
+        let token = asked.token();
         let pairs = || {
             request.wanted.iter().flat_map(|wanted| {
                 versions(wanted).into_iter().map(move |version| (wanted, version))
@@ -153,7 +156,7 @@ impl PostgresStore {
                 ],
             )
             .await;
-        match rows {
+        match asked.answered(rows) {
             Ok(rows) => Ok(Claimed::new(self.clone(), lease::read(token, true, rows)?)),
             // Another call of this host was faster.
             Err(error) if is_unique_violation(&error) => Ok(Claimed::new(self.clone(), Vec::new())),

@@ -1,7 +1,41 @@
 use inbox_core::Now;
-use inbox_core::store::{Lease, StateStore as _};
+use inbox_core::store::{Lease, LeaseToken, StateStore as _, StoreError, StoreErrorKind};
 
 use crate::PostgresStore;
+
+/// A claim that was sent. If its answer does not come, nobody knows what it claimed: that is released
+/// then, instead of being held until it expires.
+pub(crate) struct Asked {
+    store: PostgresStore,
+    token: LeaseToken,
+    now: Now,
+    is_answered: bool,
+}
+
+impl Asked {
+    pub(crate) fn new(store: &PostgresStore, now: Now) -> Self {
+        Self { store: store.clone(), token: LeaseToken::new(), now, is_answered: false }
+    }
+
+    pub(crate) fn token(&self) -> LeaseToken {
+        self.token
+    }
+
+    /// Takes note of the answer, and passes it on.
+    pub(crate) fn answered<T>(mut self, answer: Result<T, StoreError>) -> Result<T, StoreError> {
+        let unknown = |error: &StoreError| error.kind() == StoreErrorKind::TimedOut;
+        self.is_answered = !answer.as_ref().is_err_and(unknown);
+        answer
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            self.store.abandon(vec![self.token], self.now);
+        }
+    }
+}
 
 /// Leases on their way to a worker. Dropped before they get there, they are released: nobody would
 /// work on them until they expire.

@@ -4,6 +4,8 @@ mod assert;
 mod builder;
 mod clock;
 pub mod conformance;
+#[cfg(feature = "postgres")]
+pub mod fault;
 mod inbox;
 pub mod ledger;
 mod look;

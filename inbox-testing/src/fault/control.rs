@@ -1,0 +1,81 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+/// What is wrong with the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fault {
+    /// Nothing.
+    #[default]
+    None,
+    /// Everything arrives, so much later.
+    Delay(Duration),
+    /// Connections are reset, old and new ones.
+    Reset,
+    /// Nothing arrives, in either direction, and nobody is told. When this is over, connections that
+    /// lost something are reset.
+    BlackHole,
+    /// What clients send arrives, and what the server answers does not. When this is over, connections
+    /// that lost something are reset.
+    HalfOpen,
+}
+
+/// Which answer is to be lost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Lose {
+    Next,
+    /// The one to a request that contains these bytes.
+    To(Vec<u8>),
+}
+
+/// What all connections obey.
+#[derive(Debug)]
+pub(super) struct Control {
+    pub(super) fault: watch::Sender<Fault>,
+    lose: Mutex<Option<Lose>>,
+    lost: AtomicU64,
+}
+
+impl Control {
+    pub(super) fn new() -> Self {
+        let fault = watch::Sender::new(Fault::None);
+        Self { fault, lose: Mutex::new(None), lost: AtomicU64::new(0) }
+    }
+
+    pub(super) fn lose_next(&self) {
+        *self.lose() = Some(Lose::Next);
+    }
+
+    pub(super) fn lose_to(&self, text: &str) {
+        *self.lose() = Some(Lose::To(text.as_bytes().to_vec()));
+    }
+
+    /// Whether the answer to this request is to be lost. Said once.
+    pub(super) fn loses(&self, request: &[u8]) -> bool {
+        let mut lose = self.lose();
+        let concerned = match &*lose {
+            None => false,
+            Some(Lose::Next) => true,
+            Some(Lose::To(text)) => request.windows(text.len()).any(|part| part == text),
+        };
+        if concerned {
+            *lose = None;
+        }
+        concerned
+    }
+
+    pub(super) fn count(&self) {
+        self.lost.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::SeqCst)
+    }
+
+    fn lose(&self) -> MutexGuard<'_, Option<Lose>> {
+        // Nothing is half-done when a holder panics: every change is one assignment.
+        self.lose.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
