@@ -25,6 +25,7 @@ macro_rules! __conformance_cases {
                 a_payload_of_one_mebibyte_arrives
                 a_payload_says_the_same_when_it_comes_back
                 every_field_reaches_the_worker
+                every_float_is_the_same_when_it_comes_back
                 five_hundred_headers_arrive
                 text_is_never_read_as_a_statement
                 what_was_not_said_is_not_there

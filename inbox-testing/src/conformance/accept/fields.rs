@@ -1,5 +1,5 @@
 use inbox_core::Timestamp;
-use inbox_core::message::{Envelope, Headers, Message};
+use inbox_core::message::{Envelope, Headers, Message, Payload};
 
 use crate::conformance::TestDatabase;
 use crate::conformance::kit::{Bench, bytes, envelope, same_json};
@@ -38,6 +38,24 @@ pub async fn a_payload_says_the_same_when_it_comes_back(database: &dyn TestDatab
     let stored = bench.show(id).await.stored.message.payload;
     let stored = String::from_utf8_lossy(stored.as_bytes()).into_owned();
     assert!(stored.contains(digits), "digits were lost: {stored}");
+}
+
+pub async fn every_float_is_the_same_when_it_comes_back(database: &dyn TestDatabase) {
+    let mut chance = fastrand::Rng::with_seed(7);
+    let any = (0..2_000).map(|_| f64::from_bits(chance.u64(..))).filter(|float| float.is_finite());
+    let edges =
+        [f64::MAX, f64::MIN, f64::MIN_POSITIVE, f64::EPSILON, 0.1, 1.797_693_134_862_315_5e308];
+    let floats: Vec<f64> = edges.into_iter().chain(any).collect();
+    let mut envelope = envelope("pay");
+    envelope.message.payload =
+        Payload::encode(&floats).unwrap_or_else(|error| panic!("floats are JSON: {error}"));
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    bench.accept_one(envelope).await;
+    let payload = bench.lease_one("charge").await.delivery.message.payload;
+    let back: Vec<f64> = payload.decode().unwrap_or_else(|error| panic!("{error}"));
+    let differ = floats.iter().zip(&back).find(|(sent, back)| sent.to_bits() != back.to_bits());
+    assert_eq!((back.len(), differ), (floats.len(), None));
 }
 
 pub async fn a_payload_of_one_mebibyte_arrives(database: &dyn TestDatabase) {
