@@ -19,7 +19,11 @@ $$;
 CREATE FUNCTION :schema.check_name(what text, contract text, name text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
-    IF name = '' THEN
+    IF name = '' AND what = 'contract' THEN
+        RAISE EXCEPTION 'a message has no contract'
+            USING HINT = 'the first argument is the contract''s name',
+                  ERRCODE = 'invalid_parameter_value';
+    ELSIF name = '' THEN
         RAISE EXCEPTION 'the % of a message of contract `%` is empty', what, contract
             USING HINT = 'leave it out instead', ERRCODE = 'invalid_parameter_value';
     ELSIF char_length(name) > 200 THEN
@@ -62,6 +66,7 @@ DECLARE
     level smallint := array_position(ARRAY['low', 'normal', 'high', 'urgent'], priority) - 1;
     due   timestamptz;
 BEGIN
+    headers := coalesce(headers, '{}');
     PERFORM :schema.check_name('contract', contract, coalesce(contract, '')),
             :schema.check_name('idempotency key', contract, idempotency_key),
             :schema.check_name('ordering key', contract, ordering_key),
@@ -85,7 +90,11 @@ BEGIN
     ELSIF jsonb_typeof(headers) <> 'object'
        OR EXISTS (SELECT 1 FROM jsonb_each(headers) WHERE jsonb_typeof(value) <> 'string') THEN
         RAISE EXCEPTION 'the headers of a message of contract `%` are no object of strings', contract
-            USING ERRCODE = 'invalid_parameter_value';
+            USING HINT = 'write them like {"name": "value"}', ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT isfinite(coalesce(start_at, '2000-01-01')) THEN
+        RAISE EXCEPTION 'a message of contract `%` starts at no moment', contract
+            USING HINT = 'infinity is none: leave the start out, or give a date',
+                  ERRCODE = 'invalid_parameter_value';
     END IF;
 
     LOOP

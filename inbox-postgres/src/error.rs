@@ -24,14 +24,18 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
         }
         Some(&SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME) => (
             StoreErrorKind::Schema,
-            "the schema is missing: create it with `PostgresOptions::migrate`",
+            "the schema is missing: create it with `PostgresOptions::migrate`; or this transaction is on another database than the store's",
         ),
         Some(&SqlState::UNDEFINED_COLUMN | &SqlState::UNDEFINED_FUNCTION) => (
             StoreErrorKind::Schema,
             "the schema is older than this program: update it with `PostgresOptions::migrate`",
         ),
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
-            (StoreErrorKind::ReadOnly, "this database role may not do that")
+            let message = format!(
+                "this database role may not do that ({}): grant it what the guide to the schema says",
+                said(&error)
+            );
+            return StoreError::new(StoreErrorKind::ReadOnly, message).caused_by(error);
         }
         Some(
             &SqlState::UNTRANSLATABLE_CHARACTER
@@ -78,7 +82,8 @@ pub(crate) fn unreachable(error: PoolError) -> StoreError {
     let (kind, what) = match &error {
         PoolError::Timeout(TimeoutType::Wait) => (
             StoreErrorKind::Busy,
-            "no connection became free in time: make the pool larger, or do less at once",
+            "no connection became free in time: make the pool larger, or do less at once; whoever \
+             holds one in a transaction schedules within it, `scheduler.within(&transaction)`",
         ),
         PoolError::Timeout(_) => {
             (StoreErrorKind::Busy, "the database did not answer in time when it was connected to")
@@ -90,9 +95,21 @@ pub(crate) fn unreachable(error: PoolError) -> StoreError {
         {
             (StoreErrorKind::Busy, "the database cannot be reached at the moment")
         }
+        PoolError::Backend(cause) => {
+            let message = format!("the database refuses the connection: {}", said(cause));
+            return StoreError::new(StoreErrorKind::CannotOpen, message).caused_by(error);
+        }
         _ => (StoreErrorKind::CannotOpen, "the database refuses the connection"),
     };
     StoreError::new(kind, what).caused_by(error)
+}
+
+/// What the server or the driver says is wrong. Neither repeats a password.
+fn said(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(refusal) => refusal.message().to_owned(),
+        None => error.to_string(),
+    }
 }
 
 fn is_away(error: &tokio_postgres::Error) -> bool {

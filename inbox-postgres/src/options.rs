@@ -1,8 +1,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use inbox_core::store::StoreError;
+use inbox_core::store::{StoreError, StoreErrorKind};
 
+use crate::migrate::MIGRATIONS;
 use crate::schema::Schema;
 use crate::script::script;
 use crate::tls::{Roots, Tls, TlsSettings};
@@ -91,8 +92,13 @@ impl PostgresOptions {
     /// The statements that bring a schema of this version up to date, likewise.
     ///
     /// # Errors
-    /// When no schema can have this name.
+    /// When no schema can have this name, or this version is newer than the program's.
     pub fn schema_sql_since(&self, version: i32) -> Result<String, StoreError> {
+        let newest = MIGRATIONS.last().map_or(0, |last| last.version);
+        if version > newest {
+            let message = format!("there is no version {version}: the newest is {newest}");
+            return Err(StoreError::new(StoreErrorKind::Schema, message));
+        }
         Ok(script(&Schema::new(&self.schema)?, version))
     }
 }

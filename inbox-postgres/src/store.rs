@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{Object, Pool};
+use deadpool_postgres::{Object, Pool, PoolError, TimeoutType};
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio::time::timeout;
 use tokio_postgres::Row;
@@ -76,7 +76,12 @@ impl PostgresStore {
     }
 
     pub(crate) async fn connection(&self) -> Result<Working, StoreError> {
-        let connection = self.inner.pool.get().await.map_err(unreachable)?;
+        // Whoever gives up here has asked for nothing, and must not be told that something may have
+        // happened: so a little before the call as a whole is given up.
+        let patience = self.inner.call_timeout.mul_f32(0.9);
+        let wait = timeout(patience, self.inner.pool.get()).await;
+        let connection = wait.unwrap_or(Err(PoolError::Timeout(TimeoutType::Wait)));
+        let connection = connection.map_err(unreachable)?;
         Ok(Working::new(connection, Arc::clone(&self.inner.canceller)))
     }
 

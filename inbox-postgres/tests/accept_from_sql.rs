@@ -119,11 +119,11 @@ fn refused(error: inbox_postgres::tokio_postgres::Error) -> StoreError {
     StoreError::new(kind, format!("the database refused: {error:?}"))
 }
 
-/// A moment as SQL writes it. What is beyond its calendar is at the end of time.
+/// A moment as SQL writes it. What is beyond its calendar is at the ends of that.
 fn written(moment: Timestamp) -> String {
     match moment.as_micros() {
-        i64::MIN => "-infinity".to_owned(),
-        i64::MAX => "infinity".to_owned(),
+        i64::MIN => "4000-01-01 BC".to_owned(),
+        i64::MAX => "200000-01-01".to_owned(),
         _ => moment.to_string(),
     }
 }

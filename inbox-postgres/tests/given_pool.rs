@@ -85,3 +85,16 @@ async fn a_statement_that_fails_leaves_no_transaction_open() {
     inbox.scheduler().schedule(Pay { id: 1 }, ScheduleOptions::new()).await.unwrap();
     assert_eq!(inbox.process_pending().await.unwrap().completed, 1);
 }
+
+#[tokio::test]
+async fn whoever_gets_no_connection_is_told_that_nothing_was_asked() {
+    let (_database, pool, _inbox) = application().await;
+    let options = PostgresOptions::new().call_timeout(std::time::Duration::from_millis(200));
+    let store = options.open_pool(pool.clone()).await.unwrap();
+
+    let holder = pool.get().await.unwrap();
+    let error = inbox::store::Inspect::counts(&store).await.unwrap_err();
+    assert_eq!(error.kind(), inbox::store::StoreErrorKind::Busy, "{error}");
+    assert!(error.to_string().contains("no connection became free"), "{error}");
+    drop(holder);
+}

@@ -33,7 +33,7 @@ impl Context {
         &self.delivery().handler_key
     }
 
-    /// Which attempt this is, from 1.
+    /// Which attempt this is, from 1. After a worker has vanished, the same number may come again.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.delivery().attempt

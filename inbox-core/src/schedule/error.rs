@@ -38,8 +38,8 @@ pub enum ScheduleError {
     },
     /// The payload or the headers are too large.
     #[error(
-        "the {what} of a message of contract `{contract}` take {size} bytes, more than {limit}: \
-         store them elsewhere and send a reference, or raise `Limits`"
+        "the {what} of a message of contract `{contract}`: too large, {size} bytes of at most {limit}: \
+         store it elsewhere and send a reference, or raise `Limits`"
     )]
     TooLarge {
         /// Which of them.

@@ -4,9 +4,10 @@ use super::Scheduler;
 #[diagnostic::on_unimplemented(
     message = "a store `{S}` cannot schedule within a `{Self}`",
     label = "not a transaction of this store",
-    note = "begin a transaction on the store's own database: `rusqlite::Transaction` for SQLite",
+    note = "begin a transaction on the store's own database: `tokio_postgres::Transaction` or \
+            `deadpool_postgres::Transaction` for PostgreSQL, `rusqlite::Transaction` for SQLite",
     note = "`context.scheduler()` does not know its store by type; take \
-            `State<Scheduler<SqliteStore>>` instead, which every inbox on SQLite provides"
+            `State<Scheduler<PostgresStore>>`, or `SqliteStore`, instead, which every inbox provides"
 )]
 pub trait TransactionOf<S: ?Sized> {
     /// What schedules within the transaction.

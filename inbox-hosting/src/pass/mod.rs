@@ -9,6 +9,7 @@ mod work;
 
 use std::num::NonZeroU32;
 
+use inbox_core::settle::DeadReason;
 use inbox_core::store::{Lease, LeaseRequest, Store, StoreError};
 use tokio::time::Instant;
 
@@ -43,9 +44,14 @@ impl<S: Store> Inbox<S> {
     /// ```no_run
     /// # async fn work<S: inbox::store::Store>(inbox: inbox::Inbox<S>) -> Result<(), inbox::Error> {
     /// loop {
-    ///     if inbox.process_pending().await?.leased == 0 {
-    ///         tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    ///     match inbox.process_pending().await {
+    ///         Ok(report) if report.leased > 0 => continue,
+    ///         Ok(_) => {}
+    ///         // The store is away or busy, and comes back.
+    ///         Err(error) if error.is_transient() => eprintln!("{error}"),
+    ///         Err(error) => return Err(error.into()),
     ///     }
+    ///     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     /// }
     /// # }
     /// ```
@@ -70,6 +76,10 @@ impl<S: Store> Inbox<S> {
         for _ in 0..ROUNDS {
             let reclaimed = store.reclaim(UPKEEP, clock.now()).await?;
             report.dead += reclaimed.dead;
+            if reclaimed.dead > 0 {
+                let dead = reclaimed.dead;
+                tracing::error!(dead, reason = %DeadReason::LeaseExpired, "dead, with their workers");
+            }
             report.cancelled += reclaimed.cancelled;
             if reclaimed.moved() < UPKEEP.into() {
                 break;

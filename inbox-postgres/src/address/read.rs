@@ -15,7 +15,8 @@ pub(crate) fn read(address: &str) -> Result<(Config, TlsSettings), StoreError> {
     // The text is not repeated: it holds a password.
     let config = rest.parse().map_err(|error: tokio_postgres::Error| {
         let message = "the database's address cannot be understood: write it like \
-                       postgres://user:password@host/database";
+                       postgres://user:password@host/database, special characters as %40, and after \
+                       a `?` only options that the driver knows";
         StoreError::new(StoreErrorKind::CannotOpen, message).caused_by(error)
     })?;
     let mut settings = TlsSettings::default();

@@ -68,6 +68,7 @@ async fn what_sql_accepts_is_as_rust_accepts_it() {
     let ready = (pay.clone(), DeliveryState::Pending, None);
     assert_eq!(state("'pay', 1, '{}'").await, ready);
     assert_eq!(state("'pay', 1, '{}', delay => '0'").await, ready);
+    assert_eq!(state("'pay', 1, '{}', headers => NULL, tenant => NULL").await, ready);
     assert_eq!(state("'pay', 1, '{}', start_at => '2001-01-01'").await, ready);
     let delayed = (pay, DeliveryState::Waiting, some("delay"));
     assert_eq!(state("'pay', 1, '{}', delay => '1 hour'").await, delayed);
@@ -81,7 +82,9 @@ async fn what_no_store_would_take_is_refused_in_sql_too() {
     let (database, _inbox) = application().await;
     let client = database.connect().await.unwrap();
     for (arguments, expected) in [
-        ("'', 1, '{}'", "the contract of a message"),
+        ("'', 1, '{}'", "a message has no contract"),
+        ("NULL, 1, '{}'", "a message has no contract"),
+        ("'pay', 1, '{}', start_at => 'infinity'", "starts at no moment"),
         ("'pay', 0, '{}'", "version 0 of contract `pay`"),
         ("'pay', 1, NULL", "has no payload"),
         ("'pay', 1, '{}', idempotency_key => ''", "the idempotency key"),

@@ -11,8 +11,9 @@ static SERVER: OnceLock<Result<PostgresServer, String>> = OnceLock::new();
 /// An empty PostgreSQL database for one test.
 ///
 /// It is on the server that `DATABASE_URL` names, or else on one that is started for this process
-/// and stopped with it. When the test is over the database is dropped; when the test fails it is
-/// kept, and its address printed, with what to type to start the server again.
+/// and stopped with it. When the test is over the database is dropped; when the test panics it is
+/// kept, and its address printed, with what to type to start the server again. A test that returns an
+/// error has not panicked: `unwrap` where you want to look.
 #[derive(Debug)]
 pub struct PostgresDatabase {
     name: String,
