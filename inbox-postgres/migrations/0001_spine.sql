@@ -88,6 +88,7 @@ CREATE TABLE :schema.waiting (
     priority        smallint    NOT NULL,
     attempts        integer     NOT NULL DEFAULT 0,
     delayed_retries integer     NOT NULL DEFAULT 0,
+    suspect         boolean     NOT NULL DEFAULT false,
     due_at          timestamptz NOT NULL,
     reason          text        NOT NULL,
     error           text,

@@ -1,5 +1,4 @@
 -- What was applied. It comes before the first migration, and never changes.
-CREATE SCHEMA IF NOT EXISTS :schema;
 CREATE TABLE IF NOT EXISTS :schema.migration (
     version    integer     NOT NULL PRIMARY KEY,
     name       text        NOT NULL,

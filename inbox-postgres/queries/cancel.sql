@@ -3,10 +3,19 @@
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
+-- Locked in the order of tokens, as settle does.
+held AS MATERIALIZED (
+    SELECT lease.token
+    FROM :schema.lease AS lease
+    WHERE lease.message_ids @> ARRAY[$2::uuid] AND ($3::text IS NULL OR lease.handler_key = $3)
+    ORDER BY lease.token
+    FOR UPDATE
+),
 asked AS (
     UPDATE :schema.lease AS lease
     SET cancel = set_bit(lease.cancel, array_position(lease.message_ids, $2) - 1, 1)
-    WHERE lease.message_ids @> ARRAY[$2::uuid] AND ($3::text IS NULL OR lease.handler_key = $3)
+    FROM held
+    WHERE lease.token = held.token
       AND get_bit(lease.open, array_position(lease.message_ids, $2) - 1) = 1
     RETURNING lease.handler_key
 ),

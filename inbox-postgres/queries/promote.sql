@@ -16,9 +16,9 @@ taken AS (
 ),
 promoted AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
     )
-    SELECT handler_key, priority, version, message_id, attempts, delayed_retries
+    SELECT handler_key, priority, version, message_id, attempts, delayed_retries, suspect
     FROM taken
     ORDER BY due_at, message_id, handler_key
     ON CONFLICT DO NOTHING

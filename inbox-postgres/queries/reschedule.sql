@@ -19,7 +19,7 @@ was_ready AS (
     WHERE ready.message_id = $2 AND ($3 IS NULL OR ready.handler_key = $3)
       AND clock.due_at > clock.now
     RETURNING ready.handler_key, ready.version, ready.priority, ready.attempts,
-              ready.delayed_retries
+              ready.delayed_retries, ready.suspect
 ),
 -- Ready already, it keeps its turn.
 is_ready AS MATERIALIZED (
@@ -34,26 +34,29 @@ was_waiting AS (
     WHERE waiting.message_id = $2 AND ($3 IS NULL OR waiting.handler_key = $3)
       AND waiting.handler_key <> '' AND clock.due_at <= clock.now
     RETURNING waiting.handler_key, waiting.version, waiting.priority, waiting.attempts,
-              waiting.delayed_retries
+              waiting.delayed_retries, waiting.suspect
 ),
 made_waiting AS (
     INSERT INTO :schema.waiting (
-        message_id, handler_key, version, priority, attempts, delayed_retries, due_at, reason
+        message_id, handler_key, version, priority, attempts, delayed_retries, suspect, due_at,
+        reason
     )
-    SELECT $2, handler_key, version, priority, attempts, delayed_retries, clock.due_at, 'delay'
+    SELECT $2, handler_key, version, priority, attempts, delayed_retries, suspect, clock.due_at,
+           'delay'
     FROM clock, was_ready
     ON CONFLICT DO NOTHING
 ),
 made_ready AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
     )
-    SELECT handler_key, priority, version, $2, attempts, delayed_retries
+    SELECT handler_key, priority, version, $2, attempts, delayed_retries, suspect
     FROM was_waiting
     ORDER BY handler_key
     ON CONFLICT DO NOTHING
 )
-SELECT handler_key FROM put_off
-UNION ALL SELECT handler_key FROM was_ready
+-- What is ready is touched first and what waits then, as cancel does.
+SELECT handler_key FROM was_ready
 UNION ALL SELECT handler_key FROM is_ready
+UNION ALL SELECT handler_key FROM put_off
 UNION ALL SELECT handler_key FROM was_waiting

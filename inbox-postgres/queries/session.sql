@@ -4,4 +4,7 @@
 SET plan_cache_mode = force_generic_plan;
 SET enable_bitmapscan = off;
 SET enable_seqscan = off;
-SET jit = off
+SET jit = off;
+-- What the statements rely on, whatever the database's default is: each sees what is committed when it
+-- begins.
+SET default_transaction_isolation = 'read committed'

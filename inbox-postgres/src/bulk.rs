@@ -7,7 +7,7 @@ use inbox_core::store::{BulkReceipt, BulkWriter, Envelopes, StoreError};
 use inbox_core::{Now, Timestamp};
 
 use crate::PostgresStore;
-use crate::client::{Owner, local_settings};
+use crate::client::begin;
 use crate::copy::Copy;
 use crate::error::translate;
 use crate::row::{column, timestamp};
@@ -17,6 +17,21 @@ use crate::sql::Sql;
 /// Messages that are held in memory, and that one statement stores.
 const PAGE: usize = 5_000;
 
+/// Fewer, if their payloads are larger than this together.
+const WEIGHT: usize = 8 * 1024 * 1024;
+
+/// The next messages.
+fn page(envelopes: &mut Envelopes<'_>) -> Result<Vec<Envelope>, ScheduleError> {
+    let (mut page, mut weight) = (Vec::new(), 0);
+    while page.len() < PAGE && weight < WEIGHT {
+        let Some(envelope) = envelopes.next() else { break };
+        let envelope = envelope?;
+        weight += envelope.message.payload.as_bytes().len();
+        page.push(envelope);
+    }
+    Ok(page)
+}
+
 impl BulkWriter for PostgresStore {
     fn accept_bulk<'a>(
         &'a self,
@@ -25,15 +40,11 @@ impl BulkWriter for PostgresStore {
     ) -> Pin<Box<dyn Future<Output = Result<BulkReceipt, ScheduleError>> + Send + 'a>> {
         Box::pin(async move {
             let mut working = self.in_time(self.connection()).await?;
-            let connection = working.get()?;
-            // Dropped before its commit, it is rolled back.
-            let begun = async { connection.transaction().await.map_err(translate) };
-            let transaction = self.in_time(begun).await?;
+            let transaction = self.in_time(begin(working.get()?, self.inner().owner)).await?;
             let mut bulk =
                 Bulk { store: self, transaction, now, receipt: BulkReceipt::default(), staged: 0 };
-            bulk.set_up().await?;
             loop {
-                let page = envelopes.by_ref().take(PAGE).collect::<Result<Vec<_>, _>>()?;
+                let page = page(&mut envelopes)?;
                 if page.is_empty() {
                     break;
                 }
@@ -57,18 +68,6 @@ struct Bulk<'a> {
 }
 
 impl Bulk<'_> {
-    async fn set_up(&self) -> Result<(), StoreError> {
-        if self.store.inner().owner == Owner::Application {
-            self.execute(&local_settings()).await?;
-        }
-        Ok(())
-    }
-
-    async fn execute(&self, text: &str) -> Result<(), StoreError> {
-        let executed = async { self.transaction.batch_execute(text).await.map_err(translate) };
-        self.store.in_time(executed).await
-    }
-
     /// Copies what has no key, and puts the rest aside.
     async fn add(&mut self, page: &[Envelope]) -> Result<(), StoreError> {
         let now = self.now().await?;

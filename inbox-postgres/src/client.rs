@@ -1,11 +1,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use deadpool_postgres::{ClientWrapper, Object};
+use deadpool_postgres::{ClientWrapper, Object, Transaction};
 use futures_util::future::join3;
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio::time::timeout;
-use tokio_postgres::{Row, Statement};
+use tokio_postgres::{IsolationLevel, Row, Statement};
 use tokio_util::task::TaskTracker;
 
 use crate::error::translate;
@@ -41,7 +41,9 @@ impl Client<'_> {
                 let statement = connection.prepare_cached(text).await.map_err(translate)?;
                 match owner {
                     Owner::Store => connection.query(&statement, parameters).await,
-                    Owner::Application => with_settings(connection, &statement, parameters).await,
+                    Owner::Application => {
+                        with_settings(SESSION, connection, &statement, parameters).await
+                    }
                 }
             }
             Self::Theirs(transaction) => transaction.query(text, parameters).await,
@@ -54,29 +56,44 @@ impl Client<'_> {
     }
 }
 
-/// Runs a statement with the store's settings, and leaves none behind. Sent at once, so it is one
-/// round trip; after an error the commit is a rollback.
-async fn with_settings(
+/// Runs a statement with these settings, and leaves none behind. Sent at once, so it is one round trip;
+/// after an error the commit is a rollback.
+pub(crate) async fn with_settings(
+    settings: &str,
     connection: &Object,
     statement: &Statement,
     parameters: Parameters<'_>,
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
-    let settings = format!("BEGIN; {}", local_settings());
-    let (begun, rows, ended) = join3(
-        connection.batch_execute(&settings),
+    let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", local(settings));
+    let (beginning, rows, ended) = join3(
+        connection.batch_execute(&begin),
         connection.query(statement, parameters),
         connection.batch_execute("COMMIT"),
     )
     .await;
-    begun?;
+    beginning?;
     let rows = rows?;
     ended?;
     Ok(rows)
 }
 
-/// The store's settings, for one transaction.
-pub(crate) fn local_settings() -> String {
-    SESSION.replace("\nSET ", "\nSET LOCAL ")
+/// The same settings, for one transaction.
+fn local(settings: &str) -> String {
+    settings.replace("\nSET ", "\nSET LOCAL ")
+}
+
+/// Begins a transaction of the store's own, with its settings whoever owns the connection. Dropped before
+/// its commit, it is rolled back.
+pub(crate) async fn begin(
+    connection: &mut Object,
+    owner: Owner,
+) -> Result<Transaction<'_>, StoreError> {
+    let transaction = connection.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
+    let transaction = transaction.start().await.map_err(translate)?;
+    if owner == Owner::Application {
+        transaction.batch_execute(&local(SESSION)).await.map_err(translate)?;
+    }
+    Ok(transaction)
 }
 
 /// A connection of the pool that is at work. Dropped before it is [`done`](Self::done), whatever it

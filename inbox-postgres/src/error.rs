@@ -1,4 +1,5 @@
 use deadpool_postgres::{HookError, PoolError, TimeoutType};
+use inbox_core::handler::BoxError;
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
@@ -35,7 +36,8 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
                 "this database role may not do that ({}): grant it what the guide to the schema says",
                 said(&error)
             );
-            return StoreError::new(StoreErrorKind::ReadOnly, message).caused_by(error);
+            return StoreError::new(StoreErrorKind::ReadOnly, message)
+                .caused_by(without_rows(error));
         }
         Some(
             &SqlState::UNTRANSLATABLE_CHARACTER
@@ -51,14 +53,36 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
         None if is_io(&error) => (StoreErrorKind::TimedOut, "the connection to the database broke"),
         None => (StoreErrorKind::Other, "the driver refused a statement"),
     };
-    StoreError::new(kind, what).caused_by(error)
+    StoreError::new(kind, what).caused_by(without_rows(error))
+}
+
+/// The error without what the server tells of the row concerned: that holds a payload.
+fn without_rows(error: tokio_postgres::Error) -> BoxError {
+    match error.as_db_error() {
+        Some(refusal) => Refusal {
+            code: refusal.code().clone(),
+            message: refusal.message().to_owned(),
+            constraint: refusal.constraint().map(str::to_owned),
+        }
+        .into(),
+        None => error.into(),
+    }
+}
+
+/// What the server said.
+#[derive(Debug, thiserror::Error)]
+#[error("{message} (SQLSTATE {}{})", code.code(), constraint.as_ref().map(|name| format!(", constraint {name}")).unwrap_or_default())]
+struct Refusal {
+    code: SqlState,
+    message: String,
+    constraint: Option<String>,
 }
 
 /// Whether a row was there already.
 pub(crate) fn is_unique_violation(error: &StoreError) -> bool {
     let cause = std::error::Error::source(error);
-    let cause = cause.and_then(|cause| cause.downcast_ref::<tokio_postgres::Error>());
-    cause.and_then(tokio_postgres::Error::code) == Some(&SqlState::UNIQUE_VIOLATION)
+    let cause = cause.and_then(|cause| cause.downcast_ref::<Refusal>());
+    cause.is_some_and(|refusal| refusal.code == SqlState::UNIQUE_VIOLATION)
 }
 
 /// Whether the server was stopped, or cut the connection, while something was under way.

@@ -2,6 +2,7 @@ use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::Transaction;
 
 use crate::PostgresStore;
+use crate::client::begin;
 use crate::error::translate;
 use crate::migrate::MIGRATIONS;
 
@@ -13,7 +14,7 @@ impl PostgresStore {
     pub async fn validate_schema(&self) -> Result<(), StoreError> {
         self.in_time(async {
             let mut working = self.connection().await?;
-            let transaction = working.get()?.transaction().await.map_err(translate)?;
+            let transaction = begin(working.get()?, self.inner().owner).await?;
             let applied = match self.has_history(&transaction).await? {
                 true => self.applied(&transaction).await?,
                 false => 0,
@@ -51,7 +52,7 @@ impl PostgresStore {
         let texts: Vec<_> = MIGRATIONS.iter().map(|migration| migration.sql).collect();
         let schema = &self.inner().schema;
         let select = schema.fill(
-            "SELECT applied.version, applied.name, applied.checksum = md5(ours.sql)
+            "SELECT applied.version, applied.name, applied.checksum = encode(sha256(convert_to(ours.sql, 'UTF8')), 'hex')
              FROM :schema.migration AS applied
              LEFT JOIN unnest($1::integer[], $2::text[]) AS ours (version, sql) USING (version)
              ORDER BY applied.version",

@@ -40,7 +40,7 @@ impl Inspect for PostgresStore {
             let after = filter.after.as_ref();
             // One more than fits says whether there is a next page.
             let rows = self
-                .query(
+                .look(
                     Sql::list,
                     &[
                         &filter.state.map(DeliveryState::as_str),

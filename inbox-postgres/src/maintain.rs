@@ -3,6 +3,7 @@ use inbox_core::settle::ErrorReport;
 use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, StoreFuture};
 
 use crate::PostgresStore;
+use crate::client::begin;
 use crate::error::translate;
 use crate::row::column;
 use crate::schedule::{damaged, moment};
@@ -57,8 +58,7 @@ impl PostgresStore {
 
     async fn register(&self, routes: &[Route], now: Now) -> Result<Vec<KnownRoute>, StoreError> {
         let mut working = self.connection().await?;
-        // Dropped before its commit, it is rolled back.
-        let transaction = working.get()?.transaction().await.map_err(translate)?;
+        let transaction = begin(working.get()?, self.inner().owner).await?;
         let table =
             format!("LOCK TABLE {}.route IN SHARE ROW EXCLUSIVE MODE", self.inner().schema.quoted);
         transaction.batch_execute(&table).await.map_err(translate)?;

@@ -6,6 +6,7 @@ use tokio_postgres::Transaction;
 use tokio_postgres::error::SqlState;
 
 use crate::PostgresStore;
+use crate::client::begin;
 use crate::error::translate;
 use crate::schema::Schema;
 
@@ -38,9 +39,7 @@ impl PostgresStore {
     /// nothing was changed.
     pub async fn ensure_schema(&self) -> Result<(), StoreError> {
         let mut working = self.in_time(self.connection()).await?;
-        let connection = working.get()?;
-        let begin = async { connection.transaction().await.map_err(translate) };
-        let transaction = self.in_time(begin).await?;
+        let transaction = self.in_time(begin(working.get()?, self.inner().owner)).await?;
         self.await_turn(&transaction).await?;
         let limit = self.inner().migration_timeout;
         let applied = timeout(limit, self.apply(&transaction)).await;
@@ -84,15 +83,16 @@ impl PostgresStore {
         set_local(transaction, "lock_timeout", patience).await.map_err(failed)?;
         let limit = self.inner().migration_timeout;
         set_local(transaction, "statement_timeout", limit).await.map_err(failed)?;
-        // Only where it is missing: a role that owns the schema need not own the database.
         if !self.has_history(transaction).await? {
+            transaction.batch_execute(&schema.create()).await.map_err(failed)?;
             transaction.batch_execute(&schema.fill(HISTORY)).await.map_err(failed)?;
         }
         let applied = self.applied(transaction).await?;
         for &Migration { version, name, sql } in &MIGRATIONS[applied..] {
             transaction.batch_execute(&schema.fill(sql)).await.map_err(failed)?;
             let record = schema.fill(
-                "INSERT INTO :schema.migration (version, name, checksum) VALUES ($1, $2, md5($3))",
+                "INSERT INTO :schema.migration (version, name, checksum)
+                 VALUES ($1, $2, encode(sha256(convert_to($3, 'UTF8')), 'hex'))",
             );
             let values: crate::store::Parameters<'_> = &[&version, &name, &sql];
             transaction.execute(&record, values).await.map_err(failed)?;

@@ -7,7 +7,7 @@ use inbox_core::message::Envelope;
 use inbox_core::store::{Accepted, StoreError, StoreErrorKind, StoreFuture, StoredMessage, Writer};
 
 use crate::PostgresStore;
-use crate::client::{Client, Owner, local_settings};
+use crate::client::{Client, begin};
 use crate::error::translate;
 use crate::insert::insert;
 use crate::row::{column, stored_message, uuid};
@@ -44,11 +44,7 @@ async fn accept_ours(
     if envelopes.len() == 1 {
         return accept(store, store.client(connection), envelopes, now).await;
     }
-    // Dropped before its commit, it is rolled back.
-    let transaction = connection.transaction().await.map_err(translate)?;
-    if store.inner().owner == Owner::Application {
-        transaction.batch_execute(&local_settings()).await.map_err(translate)?;
-    }
+    let transaction = begin(connection, store.inner().owner).await?;
     let accepted = accept(store, Client::TheirsPooled(&transaction), envelopes, now).await?;
     transaction.commit().await.map_err(translate)?;
     Ok(accepted)

@@ -35,10 +35,26 @@ impl Schema {
         Ok(Self { name: name.to_owned(), quoted })
     }
 
+    /// The statement that creates it, where it is missing: to create one takes a right on the database,
+    /// which a role that was given its schema need not have.
+    pub(crate) fn create(&self) -> String {
+        let Self { quoted, .. } = self;
+        let create = format!(
+            "BEGIN IF to_regnamespace({}) IS NULL THEN CREATE SCHEMA {quoted}; END IF; END",
+            literal(quoted)
+        );
+        format!("DO {};\n", literal(&create))
+    }
+
     /// The statement, with this name in the place of `:schema`.
     pub(crate) fn fill(&self, sql: &str) -> String {
         sql.replace(":schema", &self.quoted)
     }
+}
+
+/// Text as SQL writes it.
+pub(crate) fn literal(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 #[cfg(test)]

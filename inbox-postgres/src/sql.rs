@@ -25,6 +25,9 @@ statements! {
 /// The settings of a connection that is the store's own.
 pub(crate) const SESSION: &str = include_str!("../queries/session.sql");
 
+/// The settings for lists.
+pub(crate) const LOOK: &str = include_str!("../queries/look.sql");
+
 /// The statements for one schema.
 #[derive(Debug)]
 pub(crate) struct Statements(HashMap<Sql, String>);

@@ -10,11 +10,11 @@ use tokio_postgres::types::ToSql;
 use tokio_util::task::TaskTracker;
 
 use crate::PostgresOptions;
-use crate::client::{Canceller, Client, Owner, Working};
-use crate::error::unreachable;
+use crate::client::{Canceller, Client, Owner, Working, with_settings};
+use crate::error::{translate, unreachable};
 use crate::marks::Marks;
 use crate::schema::Schema;
-use crate::sql::{Sql, Statements};
+use crate::sql::{LOOK, Sql, Statements};
 use crate::tls::Connector;
 
 /// The PostgreSQL store. Clones are one store.
@@ -94,6 +94,26 @@ impl PostgresStore {
         self.in_time(async {
             let mut working = self.connection().await?;
             let answer = self.query_on(working.get()?, sql, parameters).await;
+            working.done_with(&answer);
+            answer
+        })
+        .await
+    }
+
+    /// Runs a statement that lists, planned anew.
+    pub(crate) async fn look(
+        &self,
+        sql: Sql,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.in_time(async {
+            let mut working = self.connection().await?;
+            let connection = working.get()?;
+            let answer = async {
+                let statement = connection.prepare_cached(self.text(sql)).await?;
+                with_settings(LOOK, connection, &statement, parameters).await
+            };
+            let answer = answer.await.map_err(translate);
             working.done_with(&answer);
             answer
         })

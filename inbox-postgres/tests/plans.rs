@@ -170,6 +170,24 @@ async fn what_was_planned_on_empty_tables_reads_no_large_one_from_end_to_end() {
 }
 
 #[tokio::test]
+async fn what_is_dead_is_listed_without_a_look_at_what_is_done() {
+    let (database, client) = database().await;
+    history(&client, 50_000).await;
+    let dead =
+        "INSERT INTO inbox.dead (message_id, handler_key, version, priority, attempts, reason,
+                    error_type, error, dead_at)
+                SELECT id, 'charge', 1, 1, 1, 'x', 'x', 'x', now() FROM inbox.message LIMIT 5";
+    client.batch_execute(dead).await.unwrap();
+    let list = (include_str!("../queries/list.sql"), "'dead', NULL, NULL, NULL, NULL, 101");
+    let planner = format!("{SESSION}; {}", include_str!("../queries/look.sql"));
+    for statistics in ["SELECT", "ANALYZE"] {
+        client.batch_execute(statistics).await.unwrap();
+        let plan = plan(&database, &planner, list, "ANALYZE, COSTS OFF").await;
+        assert!(!plan.contains("done"), "{plan}");
+    }
+}
+
+#[tokio::test]
 async fn a_suspect_is_looked_for_among_suspects() {
     let (database, client) = database().await;
     history(&client, 50_000).await;

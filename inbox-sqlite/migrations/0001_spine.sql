@@ -77,6 +77,7 @@ CREATE TABLE inbox_waiting (
     priority        INTEGER NOT NULL,
     attempts        INTEGER NOT NULL DEFAULT 0,
     delayed_retries INTEGER NOT NULL DEFAULT 0,
+    suspect         INTEGER NOT NULL DEFAULT 0,
     due_at          INTEGER NOT NULL,
     reason          TEXT    NOT NULL,
     error           TEXT,

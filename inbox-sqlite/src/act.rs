@@ -52,9 +52,9 @@ pub(crate) fn reschedule(
     let mut moved = put_off.execute(params![id, handler_key, due_at, waits])? as u64;
     if waits {
         for row in taken(connection, sql!("reschedule_take_ready"), id, handler_key)? {
-            let (key, version, priority, attempts, retries) = row;
+            let (key, version, priority, attempts, retries, suspect) = row;
             let mut wait = connection.prepare_cached(sql!("reschedule_put_off"))?;
-            wait.execute(params![id, key, version, priority, attempts, retries, due_at])?;
+            wait.execute(params![id, key, version, priority, attempts, retries, suspect, due_at])?;
             moved += 1;
         }
         return Ok(moved);
@@ -63,17 +63,17 @@ pub(crate) fn reschedule(
     let is_ready: i64 = ready.query_row(params![id, handler_key], |row| row.get(0))?;
     moved += is_ready.unsigned_abs();
     for row in taken(connection, sql!("reschedule_take_waiting"), id, handler_key)? {
-        let (key, version, priority, attempts, retries) = row;
+        let (key, version, priority, attempts, retries, suspect) = row;
         let mut ready = connection.prepare_cached(sql!("return_ready"))?;
-        ready.execute(params![key, version, priority, id, attempts, retries, false])?;
+        ready.execute(params![key, version, priority, id, attempts, retries, suspect])?;
         moved += 1;
     }
     Ok(moved)
 }
 
-/// Handler key, version, priority, attempts and delayed retries of a delivery that has left its
-/// place.
-type Taken = (String, i64, i64, u32, u32);
+/// Handler key, version, priority, attempts, delayed retries and whether it is a suspect, of a delivery
+/// that has left its place.
+type Taken = (String, i64, i64, u32, u32, bool);
 
 fn taken(
     connection: &Connection,
@@ -83,7 +83,7 @@ fn taken(
 ) -> Result<Vec<Taken>> {
     let mut take = connection.prepare_cached(take)?;
     let taken = take.query_map(params![id, handler_key], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?))
     })?;
     taken.collect()
 }

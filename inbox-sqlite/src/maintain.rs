@@ -107,13 +107,14 @@ fn promote(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
         let (id, key): ([u8; 16], String) = (row.get(0)?, row.get(1)?);
         let (version, priority): (i64, i64) = (row.get(2)?, row.get(3)?);
         let (attempts, delayed_retries): (u32, u32) = (row.get(4)?, row.get(5)?);
-        Ok((timestamp(row, 6)?, id, key, version, priority, attempts, delayed_retries))
+        let suspect: bool = row.get(7)?;
+        Ok((timestamp(row, 6)?, id, key, version, priority, attempts, delayed_retries, suspect))
     })?;
     let mut taken = taken.collect::<Result<Vec<_>>>()?;
     taken.sort();
     let mut insert = connection.prepare_cached(sql!("return_ready"))?;
-    for (_, id, key, version, priority, attempts, delayed_retries) in &taken {
-        insert.execute(params![key, version, priority, id, attempts, delayed_retries, false])?;
+    for (_, id, key, version, priority, attempts, delayed_retries, suspect) in &taken {
+        insert.execute(params![key, version, priority, id, attempts, delayed_retries, suspect])?;
     }
     Ok(taken.len() as u64)
 }

@@ -10,7 +10,8 @@ impl<S: BulkWriter> Scheduler<S> {
     /// What has an idempotency key is recognised if it was accepted before; whether its payload is
     /// the same is not compared.
     ///
-    /// If the future is dropped before it is done, nothing is stored.
+    /// If the future is dropped before it is done, nothing is stored, unless the store was about to say
+    /// that all is.
     ///
     /// # Errors
     /// When no store would take one of the commands, which is named by its number, or the store

@@ -9,6 +9,11 @@ use crate::tls::{Roots, Tls, TlsSettings};
 /// first.
 pub(crate) fn read(address: &str) -> Result<(Config, TlsSettings), StoreError> {
     let (rest, said) = match address.split_once("://") {
+        Some(("postgres" | "postgresql", _)) if url::hides_ours(address) => {
+            let message = "what the database's address says of TLS stands before an `@`, where the \
+                           driver looks for a password: write each `@` after the host as %40";
+            return Err(StoreError::new(StoreErrorKind::CannotOpen, message));
+        }
         Some(("postgres" | "postgresql", _)) => url::take_ours(address),
         _ => words::take_ours(address),
     };
@@ -90,5 +95,20 @@ mod tests {
             assert!(error.to_string().contains(expected), "{error}");
             assert!(!format!("{error:?}").contains("secret"), "{error:?}");
         }
+    }
+
+    #[test]
+    fn an_at_sign_that_would_hide_the_mode_is_refused() {
+        for address in [
+            "postgres://db/shop?user=me@myserver&password=secret&sslmode=verify-full",
+            "postgres://db/shop?sslmode=verify-full&user=me@host",
+            "postgres://db/shop?sslrootcert=/a&user=me@host",
+        ] {
+            let error = read(address).unwrap_err().to_string();
+            assert!(error.contains("as %40"), "{error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+        let (config, said) = read("postgres://db/shop?sslmode=require&user=me%40host").unwrap();
+        assert_eq!((config.get_user(), said.mode), (Some("me@host"), Some(Tls::Require)));
     }
 }

@@ -2,6 +2,13 @@ use percent_encoding::percent_decode_str;
 
 use super::key::Key;
 
+/// Whether what is said of TLS is in front of the first `@`. The driver takes all that for a user and a
+/// password, and whatever follows for the host.
+pub(super) fn hides_ours(url: &str) -> bool {
+    let credentials = url.split_once('@').map_or("", |(credentials, _)| credentials);
+    credentials.contains("sslmode=") || credentials.contains("sslrootcert=")
+}
+
 /// `postgres://user:password@host/database?key=value&key=value`.
 pub(super) fn take_ours(url: &str) -> (String, Vec<(Key, String)>) {
     // A password may contain a question mark, as the driver reads it.

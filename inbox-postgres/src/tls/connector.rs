@@ -19,7 +19,7 @@ const PROTOCOL: &[u8] = b"postgresql";
 /// Encrypts, whoever the server is.
 pub(crate) fn unverified() -> Result<Connector, StoreError> {
     let provider = provider();
-    connector(&provider, Arc::new(Lenient::AnyCertificate(Arc::clone(&provider))))
+    connector(&provider, Arc::new(Lenient::AnyCertificate))
 }
 
 /// Encrypts, and refuses a server that is not signed for by one of the `roots`. Reads files.

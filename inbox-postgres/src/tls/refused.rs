@@ -48,6 +48,11 @@ fn certificate(why: &CertificateError) -> String {
              `-addext basicConstraints=critical,CA:FALSE`"
                 .to_owned()
         }
+        other if format!("{other:?}").contains("UnsupportedCertVersion") => {
+            "the server's certificate is of the old version 1, so nothing was sent to it: make one \
+             of version 3, with the host in its subjectAltName"
+                .to_owned()
+        }
         other => format!("the server's certificate is refused, so nothing was sent to it: {other}"),
     }
 }

@@ -56,10 +56,10 @@ async fn first_release() -> PostgresDatabase {
     let database = PostgresDatabase::create().await.unwrap();
     let client = database.connect().await.unwrap();
     let spine = include_str!("../../migrations/0001_spine.sql");
-    for text in [include_str!("../../migrations/history.sql"), spine] {
+    for text in ["CREATE SCHEMA inbox", include_str!("../../migrations/history.sql"), spine] {
         client.batch_execute(&text.replace(":schema", "inbox")).await.unwrap();
     }
-    let record = "INSERT INTO inbox.migration VALUES (1, 'spine', md5($1))";
+    let record = "INSERT INTO inbox.migration VALUES (1, 'spine', encode(sha256(convert_to($1, 'UTF8')), 'hex'))";
     client.execute(record, &[&spine]).await.unwrap();
     database
 }
@@ -192,4 +192,25 @@ async fn a_database_that_is_not_there_is_told_as_such() {
     assert_eq!(error.kind(), StoreErrorKind::CannotOpen, "{error}");
     let error = inbox_postgres::connect("not an address").await.unwrap_err();
     assert!(error.to_string().contains("write it like postgres://"), "{error}");
+}
+
+#[tokio::test]
+async fn a_role_that_was_given_its_schema_fills_it_without_rights_on_the_database() {
+    for by_hand in [false, true] {
+        let database = PostgresDatabase::create().await.unwrap();
+        let role = format!("owner_of_{database}");
+        let make = format!("CREATE ROLE {role} LOGIN; CREATE SCHEMA inbox AUTHORIZATION {role}");
+        execute(&database, &make).await;
+        let mut config = database.config().clone();
+        config.user(&role);
+        match by_hand {
+            false => PostgresOptions::new().migrate_config(config).await.unwrap(),
+            true => {
+                let script = PostgresOptions::new().schema_sql().unwrap();
+                execute(&database, &format!("SET ROLE {role}; {script}")).await;
+            }
+        }
+        open(&database).await.unwrap();
+        execute(&database, &format!("DROP OWNED BY {role}; DROP ROLE {role}")).await;
+    }
 }

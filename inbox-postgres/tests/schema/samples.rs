@@ -54,12 +54,13 @@ async fn every_migration_keeps_what_was_stored_before_it_and_the_store_goes_on_w
     let run = async |sql: &str| {
         client.batch_execute(&sql.replace(":schema", "inbox")).await.unwrap();
     };
+    run("CREATE SCHEMA inbox").await;
     run(include_str!("../../migrations/history.sql")).await;
     let mut stored = Stored::new();
     for (number, name, file, sample) in migrations() {
         let sql = std::fs::read_to_string(&file).unwrap();
         run(&sql).await;
-        let record = "INSERT INTO inbox.migration VALUES ($1, $2, md5($3))";
+        let record = "INSERT INTO inbox.migration VALUES ($1, $2, encode(sha256(convert_to($3, 'UTF8')), 'hex'))";
         client.execute(record, &[&number, &name, &sql]).await.unwrap();
         assert_kept(&stored, &rows(&client).await);
         run(&std::fs::read_to_string(sample).unwrap()).await;

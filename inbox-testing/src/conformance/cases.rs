@@ -192,6 +192,7 @@ macro_rules! __conformance_cases {
                 a_ready_delivery_is_put_off
                 what_is_rescheduled_for_now_is_ready
                 a_retry_is_brought_forward_and_stays_counted
+                a_suspect_that_is_put_off_is_a_suspect_still
                 what_is_held_or_settled_is_not_rescheduled
                 a_message_without_a_route_keeps_its_new_start
                 a_rescheduling_is_for_one_handler_or_for_all

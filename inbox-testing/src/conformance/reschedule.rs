@@ -12,7 +12,7 @@ use inbox_core::store::DeliveryState;
 use super::TestDatabase;
 use super::kit::{
     Bench, DONE, HOLD, SECOND, all_at_once, dead, delayed, envelope, fail_after, ids, patiently,
-    starting,
+    starting, wanted,
 };
 
 pub async fn a_waiting_delivery_gets_another_start(database: &dyn TestDatabase) {
@@ -78,6 +78,25 @@ pub async fn a_retry_is_brought_forward_and_stays_counted(database: &dyn TestDat
     assert_eq!(bench.reschedule(id, None, Start::Immediately).await, 1);
     let again = bench.lease_one("charge").await.delivery;
     assert_eq!((again.attempt, again.delayed_retries), (2, 1));
+}
+
+pub async fn a_suspect_that_is_put_off_is_a_suspect_still(database: &dyn TestDatabase) {
+    let mut bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    let id = bench.accept_one(envelope("pay")).await;
+    for start in [Start::After(SECOND), Start::After(SECOND * 2), Start::Immediately] {
+        // Its worker vanishes, and each time someone gives it another start.
+        bench.lease_one("charge").await;
+        bench.pass(HOLD);
+        bench.reclaim(10).await;
+        assert_eq!(bench.reschedule(id, None, start).await, 1);
+        bench.pass(SECOND * 2);
+        bench.promote(10).await;
+    }
+    let request = bench.request(vec![wanted("charge", 10)]);
+    let leases = bench.leases(request).await;
+    assert!(leases[0].suspect, "it is leased alone");
+    assert_eq!(leases[0].deliveries[0].attempt, 3, "the first was not counted, the others were");
 }
 
 pub async fn what_is_held_or_settled_is_not_rescheduled(database: &dyn TestDatabase) {

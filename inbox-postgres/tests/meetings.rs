@@ -1,0 +1,108 @@
+//! Verbs that meet at the same rows, brought there one after the other.
+
+#![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use inbox::postgres::tokio_postgres::Client;
+use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::schedule::{ScheduleOptions, Start};
+use inbox::store::{Inspect as _, LeaseRequest, LeaseStore as _, LeaseToken, Now, Wanted};
+use inbox::{Inbox, MessageId, handler, inbox_contract};
+use inbox_testing::postgres::PostgresDatabase;
+use serde::{Deserialize, Serialize};
+
+#[inbox_contract(name = "paid", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Paid;
+
+#[handler(key = "book")]
+async fn book(_event: Paid) {}
+
+#[handler(key = "ship")]
+async fn ship(_event: Paid) {}
+
+async fn application() -> (PostgresDatabase, Inbox<PostgresStore>, MessageId) {
+    let database = PostgresDatabase::create().await.unwrap();
+    let options = PostgresOptions::new().connections(4).ensure_schema();
+    let store = options.open_config(database.config().clone()).await.unwrap();
+    let inbox = Inbox::builder(store).build().await.unwrap();
+    let receipt = inbox.scheduler().schedule(Paid, ScheduleOptions::new()).await.unwrap();
+    (database, inbox, receipt.message_id())
+}
+
+/// Until so many statements wait for another transaction.
+async fn until_waiting(database: &PostgresDatabase, count: i64) {
+    // One that is in no transaction: there, it would always see the same.
+    let client: Client = database.connect().await.unwrap();
+    let waiting = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while client.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) < count {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn lease(store: &PostgresStore) -> Vec<LeaseToken> {
+    let wanted = ["book", "ship"].map(|key| Wanted {
+        handler_key: key.to_owned(),
+        versions: vec![1],
+        limit: NonZeroU32::MIN,
+        max_attempts: NonZeroU32::MIN,
+    });
+    let (host, duration) = ("host".to_owned(), Duration::from_mins(1));
+    let request = LeaseRequest { host, duration, wanted: wanted.into() };
+    let leases = store.lease(request, Now::OfStore).await.unwrap();
+    let mut tokens: Vec<_> = leases.iter().map(|lease| lease.token).collect();
+    tokens.sort();
+    tokens
+}
+
+#[tokio::test]
+async fn a_renewal_and_a_cancellation_of_the_same_two_leases_do_not_wait_in_a_circle() {
+    let (database, inbox, id) = application().await;
+    let store = PostgresStore::clone(inbox.store());
+    let tokens = lease(&store).await;
+    // The row with the lower token lies behind the other one now.
+    for seconds in [61, 62] {
+        let duration = Duration::from_secs(seconds);
+        store.renew(vec![tokens[0]], duration, Now::OfStore).await.unwrap();
+    }
+    let holder = database.connect().await.unwrap();
+    let hold = "BEGIN; SELECT 1 FROM inbox.lease ORDER BY token LIMIT 1 FOR UPDATE";
+    holder.batch_execute(hold).await.unwrap();
+    let renewing = tokio::spawn({
+        let store = store.clone();
+        async move { store.renew(tokens, Duration::from_mins(2), Now::OfStore).await }
+    });
+    until_waiting(&database, 1).await;
+    let cancelling = tokio::spawn(async move { store.cancel(id, None, Now::OfStore).await });
+    until_waiting(&database, 2).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    assert!(renewing.await.unwrap().unwrap().iter().all(Result::is_ok));
+    assert_eq!(cancelling.await.unwrap().unwrap().asked, 2);
+}
+
+#[tokio::test]
+async fn a_cancellation_and_a_rescheduling_of_one_message_do_not_wait_in_a_circle() {
+    let (database, inbox, id) = application().await;
+    let store = PostgresStore::clone(inbox.store());
+    let later = Start::After(Duration::from_mins(10));
+    store.reschedule(id, Some("ship"), later, Now::OfStore).await.unwrap();
+    let holder = database.connect().await.unwrap();
+    holder.batch_execute("BEGIN; SELECT 1 FROM inbox.ready FOR UPDATE").await.unwrap();
+    let cancelling = tokio::spawn({
+        let store = store.clone();
+        async move { store.cancel(id, None, Now::OfStore).await }
+    });
+    until_waiting(&database, 1).await;
+    let rescheduling =
+        tokio::spawn(async move { store.reschedule(id, None, later, Now::OfStore).await });
+    until_waiting(&database, 2).await;
+    holder.batch_execute("COMMIT").await.unwrap();
+    rescheduling.await.unwrap().unwrap();
+    assert_eq!(cancelling.await.unwrap().unwrap().at_once, 2);
+    let status = inbox.status(id).await.unwrap().unwrap();
+    let cancelled = inbox::store::DeliveryState::Cancelled;
+    assert!(status.deliveries.iter().all(|delivery| delivery.state == cancelled), "{status:?}");
+}
