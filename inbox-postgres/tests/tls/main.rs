@@ -149,3 +149,28 @@ async fn what_nobody_waits_for_is_cancelled_over_an_encrypted_connection_too() {
     let gone = tokio::time::timeout(Duration::from_mins(1), server.until_waiting(name, 0)).await;
     assert!(gone.is_ok(), "nobody cancelled it");
 }
+
+/// Certificates that only those refuse who ask whose they are: of the old version, and with a key of a
+/// kind that is not verified here.
+const UNUSUAL: [&str; 2] = [
+    "openssl req -new -nodes -out a.csr -keyout server.key -subj /CN=localhost &&
+     openssl x509 -req -in a.csr -days 9 -signkey server.key -out server.crt",
+    "openssl ecparam -name secp521r1 -genkey -noout -out server.key &&
+     openssl req -new -x509 -days 9 -key server.key -out server.crt -subj /CN=localhost",
+];
+
+#[tokio::test]
+async fn whoever_does_not_ask_whose_a_certificate_is_takes_any() {
+    for make in UNUSUAL {
+        let server = PostgresServer::start().unwrap();
+        server::show(&server, make).await;
+        let url = server.url("postgres").replace("127.0.0.1", "localhost");
+        for mode in ["prefer", "require"] {
+            let store = open(&format!("{url}?sslmode={mode}")).await.unwrap();
+            assert!(store.counts().await.unwrap().is_empty());
+            store.close().await;
+        }
+        let error = refused(&format!("{url}?sslmode=verify-full")).await;
+        assert!(error.contains("the server"), "{error}");
+    }
+}

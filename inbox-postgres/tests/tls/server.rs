@@ -79,6 +79,24 @@ async fn connect(url: &str) -> Client {
     client
 }
 
+/// Lets a server make a certificate of its own with a shell's commands, and show it.
+pub(crate) async fn show(server: &PostgresServer, make: &str) {
+    let url = server.url("postgres");
+    let client = connect(&url).await;
+    for statement in [
+        &format!("COPY (SELECT 1) TO PROGRAM 'cat > /dev/null; umask 077; {make}'"),
+        "ALTER SYSTEM SET ssl = on",
+        "SELECT pg_reload_conf()",
+    ] {
+        client.batch_execute(statement).await.unwrap();
+    }
+    // It takes new settings as soon as it comes to it.
+    let is_on = "SELECT current_setting('ssl') = 'on'";
+    while !connect(&url).await.query_one(is_on, &[]).await.unwrap().get::<_, bool>(0) {
+        tokio::task::yield_now().await;
+    }
+}
+
 impl Encrypted {
     pub(crate) async fn connect(&self) -> Client {
         connect(&self.server.url("postgres")).await
