@@ -122,6 +122,10 @@ pub mod policy {
 #[doc = include_str!("../../docs/guides/write-your-own-store.md")]
 struct WriteYourOwnStore;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guides/operate.md")]
+struct Operate;
+
 #[cfg(all(doctest, feature = "postgres"))]
 #[doc = include_str!("../../docs/guides/postgres.md")]
 struct Postgres;
