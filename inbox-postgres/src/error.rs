@@ -1,8 +1,8 @@
 use deadpool_postgres::{HookError, PoolError, TimeoutType};
-use inbox_core::handler::BoxError;
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
+use crate::refusal::{Refusal, without_rows};
 use crate::tls;
 
 /// Says what PostgreSQL's `error` means, and what to do about it.
@@ -56,33 +56,11 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
     StoreError::new(kind, what).caused_by(without_rows(error))
 }
 
-/// The error without what the server tells of the row concerned: that holds a payload.
-fn without_rows(error: tokio_postgres::Error) -> BoxError {
-    match error.as_db_error() {
-        Some(refusal) => Refusal {
-            code: refusal.code().clone(),
-            message: refusal.message().to_owned(),
-            constraint: refusal.constraint().map(str::to_owned),
-        }
-        .into(),
-        None => error.into(),
-    }
-}
-
-/// What the server said.
-#[derive(Debug, thiserror::Error)]
-#[error("{message} (SQLSTATE {}{})", code.code(), constraint.as_ref().map(|name| format!(", constraint {name}")).unwrap_or_default())]
-struct Refusal {
-    code: SqlState,
-    message: String,
-    constraint: Option<String>,
-}
-
 /// Whether a row was there already.
 pub(crate) fn is_unique_violation(error: &StoreError) -> bool {
     let cause = std::error::Error::source(error);
     let cause = cause.and_then(|cause| cause.downcast_ref::<Refusal>());
-    cause.is_some_and(|refusal| refusal.code == SqlState::UNIQUE_VIOLATION)
+    cause.is_some_and(|refusal| refusal.code() == &SqlState::UNIQUE_VIOLATION)
 }
 
 /// Whether the server was stopped, or cut the connection, while something was under way.

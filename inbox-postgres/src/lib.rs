@@ -20,6 +20,7 @@ mod maintain;
 mod marks;
 mod migrate;
 mod options;
+mod refusal;
 mod row;
 mod schedule;
 mod schema;

@@ -78,8 +78,8 @@ impl PostgresStore {
     pub(crate) async fn connection(&self) -> Result<Working, StoreError> {
         // Whoever gives up here has asked for nothing, and must not be told that something may have
         // happened: so a little before the call as a whole is given up.
-        let patience = self.inner.call_timeout.mul_f32(0.9);
-        let wait = timeout(patience, self.inner.pool.get()).await;
+        let limit = self.inner.call_timeout;
+        let wait = timeout(limit / 10 * 9, self.inner.pool.get()).await;
         let connection = wait.unwrap_or(Err(PoolError::Timeout(TimeoutType::Wait)));
         let connection = connection.map_err(unreachable)?;
         Ok(Working::new(connection, Arc::clone(&self.inner.canceller)))
