@@ -16,6 +16,9 @@ pub(crate) fn install() -> Result<()> {
         ("postgresql", has_postgres()),
         ("postgresql-client", has_psql()),
         ("python3-psycopg2", has_psycopg()),
+        // For certificates of servers: to make some, and to know whom everyone trusts.
+        ("openssl", runs("openssl", &["version"])),
+        ("ca-certificates", Path::new("/etc/ssl/certs/ca-certificates.crt").is_file()),
     ];
     let missing: Vec<_> =
         needed.iter().filter(|(_, there)| !there).map(|(name, _)| *name).collect();
