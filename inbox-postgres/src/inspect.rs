@@ -23,14 +23,12 @@ impl Inspect for PostgresStore {
             let Some(row) = rows.first() else { return Ok(None) };
             let stored = stored_message(row, 0).map_err(damaged)?;
             let deliveries = self.query(Sql::show_deliveries, &[&id]).await?;
-            let deliveries = deliveries.iter().map(delivery).collect::<Result<_, _>>();
+            let deliveries = deliveries.iter().map(delivery).collect::<Result<Vec<_>, _>>();
+            let mut deliveries = deliveries.map_err(damaged)?;
+            deliveries.sort_by(|one, other| one.handler_key.cmp(&other.handler_key));
             let attempts = self.query(Sql::show_attempts, &[&id]).await?;
             let attempts = attempts.iter().map(attempt).collect::<Result<_, _>>();
-            Ok(Some(MessageRecord {
-                stored,
-                deliveries: deliveries.map_err(damaged)?,
-                attempts: attempts.map_err(damaged)?,
-            }))
+            Ok(Some(MessageRecord { stored, deliveries, attempts: attempts.map_err(damaged)? }))
         })
     }
 

@@ -188,6 +188,18 @@ async fn what_is_dead_is_listed_without_a_look_at_what_is_done() {
 }
 
 #[tokio::test]
+async fn a_message_is_shown_without_unpacking_every_lease() {
+    let (database, client) = database().await;
+    history(&client, 1_000).await;
+    open(&client, 1_000, "charge").await;
+    let show = (include_str!("../queries/show_deliveries.sql"), "gen_random_uuid()");
+    for planner in [SESSION, "SET plan_cache_mode = force_generic_plan"] {
+        let plan = plan(&database, planner, show, "ANALYZE, COSTS OFF").await;
+        assert!(!plan.contains("unnest") && !plan.contains("Seq Scan on message"), "{plan}");
+    }
+}
+
+#[tokio::test]
 async fn a_suspect_is_looked_for_among_suspects() {
     let (database, client) = database().await;
     history(&client, 50_000).await;
