@@ -3,7 +3,7 @@ use anyhow::{Context, Result};
 use crate::services;
 use crate::shell::{cargo, output, repository, run};
 
-const TESTS: [&str; 3] = ["test", "--workspace", "--all-features"];
+const TESTS: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
 
 /// Every test there is, on one server.
 pub(crate) fn all() -> Result<()> {

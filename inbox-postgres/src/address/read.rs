@@ -9,9 +9,9 @@ use crate::tls::{Roots, Tls, TlsSettings};
 /// first.
 pub(crate) fn read(address: &str) -> Result<(Config, TlsSettings), StoreError> {
     let (rest, said) = match address.split_once("://") {
-        Some(("postgres" | "postgresql", _)) if url::hides_ours(address) => {
-            let message = "what the database's address says of TLS stands before an `@`, where the \
-                           driver looks for a password: write each `@` after the host as %40";
+        Some(("postgres" | "postgresql", _)) if url::hides_options(address) => {
+            let message = "options of the database's address stand before an `@`, where the driver \
+                           looks for a user and a password: write each `@` in an option as %40";
             return Err(StoreError::new(StoreErrorKind::CannotOpen, message));
         }
         Some(("postgres" | "postgresql", _)) => url::take_ours(address),

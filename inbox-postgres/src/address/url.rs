@@ -2,11 +2,26 @@ use percent_encoding::percent_decode_str;
 
 use super::key::Key;
 
-/// Whether what is said of TLS is in front of the first `@`. The driver takes all that for a user and a
-/// password, and whatever follows for the host.
-pub(super) fn hides_ours(url: &str) -> bool {
+/// Options that stand in addresses.
+const OPTIONS: [&str; 9] = [
+    "user",
+    "password",
+    "host",
+    "port",
+    "dbname",
+    "options",
+    "application_name",
+    "sslmode",
+    "sslrootcert",
+];
+
+/// Whether options stand in front of the first `@`. The driver takes all that for a user and a password,
+/// and whatever follows, a mode of TLS or a password among it, for the host.
+pub(super) fn hides_options(url: &str) -> bool {
     let credentials = url.split_once('@').map_or("", |(credentials, _)| credentials);
-    credentials.contains("sslmode=") || credentials.contains("sslrootcert=")
+    let options = credentials.split_once('?').map_or("", |(_, options)| options);
+    let mut keys = options.split('&').filter_map(|option| option.split_once('='));
+    keys.any(|(key, _)| OPTIONS.contains(&key))
 }
 
 /// `postgres://user:password@host/database?key=value&key=value`.
