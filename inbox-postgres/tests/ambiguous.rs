@@ -113,7 +113,8 @@ async fn an_acceptance_whose_answer_is_lost_is_told_as_unknown_and_recognised_th
 #[tokio::test]
 async fn a_batch_whose_commit_is_not_answered_is_there_entirely() {
     let (_database, network, inbox) = application().await;
-    network.proxy.lose_reply_to("COMMIT");
+    // With the end of its text, so that READ COMMITTED is not meant.
+    network.proxy.lose_reply_to("COMMIT\0");
     let commands = || (0..3).map(|id| payment(id, Outcome::Succeeds));
     let error = inbox.scheduler().schedule_all(commands()).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::TimedOut, "{error}");

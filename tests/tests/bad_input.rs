@@ -32,12 +32,12 @@ fn keyed(key: &str) -> ScheduleOptions {
 
 #[tokio::test]
 async fn what_no_store_can_keep_is_refused_and_nothing_is_stored() {
-    use ScheduleError::{DelayTooLong, Empty, Nul, TooLarge, TooLong};
+    use ScheduleError::{DelayTooLong, Empty, Flawed, Nul, TooLarge, TooLong};
     let new = ScheduleOptions::new;
     let inbox = inbox().await;
     let mut cases: Vec<(String, ScheduleOptions, Expected)> = vec![
         ("x".repeat(10 * 1024 * 1024), new(), |error| matches!(error, TooLarge { .. })),
-        ("a\0b".to_owned(), new(), |error| matches!(error, Nul { .. })),
+        ("a\0b".to_owned(), new(), |error| matches!(error, Flawed { .. })),
     ];
     let options: [(ScheduleOptions, Expected); 8] = [
         (keyed(""), |error| matches!(error, Empty { .. })),

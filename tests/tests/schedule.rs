@@ -121,7 +121,9 @@ fn headers_have_a_limit_together() {
     let options = (0..17).fold(ScheduleOptions::new(), |options, at| {
         options.header(format!("h{at}"), "x".repeat(1024))
     });
-    assert!(refused("a", options).starts_with("the headers of a message of contract `note` take"));
+    assert!(
+        refused("a", options).starts_with("the headers of a message of contract `note`: too large")
+    );
 }
 
 #[test]

@@ -61,8 +61,8 @@ impl FaultProxy {
         self.control.lose_next();
     }
 
-    /// Loses the answer to the next request that contains `text`, such as `COMMIT`. A statement that
-    /// was prepared before does not contain its text any more.
+    /// Loses the answer to the next request that contains `text`, such as `COMMIT\0`, whose text ends
+    /// there. A statement that was prepared before does not contain its text any more.
     pub fn lose_reply_to(&self, text: &str) {
         self.control.lose_to(text);
     }
