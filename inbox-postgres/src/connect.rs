@@ -1,6 +1,7 @@
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 
 use crate::client::Owner;
 use crate::schema::Schema;
@@ -36,7 +37,8 @@ impl PostgresOptions {
     pub async fn open_pool(self, pool: Pool) -> Result<PostgresStore, StoreError> {
         // Nobody can ask the pool how it encrypts. A cancellation holds no secret but its own.
         let (schema, tls) = (Schema::new(&self.schema)?, unverified()?);
-        let store = PostgresStore::new(pool, Owner::Application, schema, tls, &self);
+        let owner = (Owner::Application, String::new());
+        let store = PostgresStore::new(pool, owner, schema, tls, &self);
         self.checked(store).await
     }
 
@@ -80,8 +82,9 @@ impl PostgresOptions {
     async fn prepare(&self, mut config: Config) -> Result<PostgresStore, StoreError> {
         let schema = Schema::new(&self.schema)?;
         let tls = self.tls.clone().apply(&mut config).await?;
+        let owner = (Owner::Store, place(&config));
         let pool = self.pool(config, tls.clone())?;
-        Ok(PostgresStore::new(pool, Owner::Store, schema, tls, self))
+        Ok(PostgresStore::new(pool, owner, schema, tls, self))
     }
 
     fn pool(&self, config: Config, tls: Connector) -> Result<Pool, StoreError> {
@@ -104,6 +107,16 @@ impl PostgresOptions {
                     .caused_by(error)
             })
     }
+}
+
+/// Where a database is, as errors say it.
+fn place(config: &Config) -> String {
+    let host = config.get_hosts().first().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        Host::Unix(path) => path.display().to_string(),
+    });
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    host.map_or(String::new(), |host| format!(" at {host}, port {port},"))
 }
 
 /// Opens the store at `url`, in the schema `inbox`, which must be there:

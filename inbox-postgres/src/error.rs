@@ -75,7 +75,7 @@ fn is_io(error: &tokio_postgres::Error) -> bool {
 }
 
 /// A connection could not be had; nothing was asked of the database.
-pub(crate) fn unreachable(error: PoolError) -> StoreError {
+pub(crate) fn unreachable(error: PoolError, place: &str) -> StoreError {
     if let PoolError::Backend(cause) = &error
         && let Some(what) = tls::explain(cause)
     {
@@ -95,7 +95,8 @@ pub(crate) fn unreachable(error: PoolError) -> StoreError {
         PoolError::Backend(cause) | PoolError::PostCreateHook(HookError::Backend(cause))
             if is_io(cause) || is_away(cause) =>
         {
-            (StoreErrorKind::Busy, "the database cannot be reached at the moment")
+            let message = format!("the database{place} cannot be reached at the moment");
+            return StoreError::new(StoreErrorKind::Busy, message).caused_by(error);
         }
         PoolError::Backend(cause) => {
             let message = format!("the database refuses the connection: {}", said(cause));

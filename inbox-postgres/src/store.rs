@@ -26,6 +26,8 @@ pub struct PostgresStore {
 pub(crate) struct Inner {
     pub(crate) pool: Pool,
     pub(crate) owner: Owner,
+    /// Where the database is, if that is known, as errors say it.
+    place: String,
     pub(crate) schema: Schema,
     statements: Statements,
     call_timeout: Duration,
@@ -41,7 +43,7 @@ pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 impl PostgresStore {
     pub(crate) fn new(
         pool: Pool,
-        owner: Owner,
+        (owner, place): (Owner, String),
         schema: Schema,
         tls: Connector,
         &PostgresOptions { call_timeout, migration_timeout, .. }: &PostgresOptions,
@@ -53,6 +55,7 @@ impl PostgresStore {
             inner: Arc::new(Inner {
                 pool,
                 owner,
+                place,
                 schema,
                 statements,
                 call_timeout,
@@ -81,7 +84,7 @@ impl PostgresStore {
         let limit = self.inner.call_timeout;
         let wait = timeout(limit / 10 * 9, self.inner.pool.get()).await;
         let connection = wait.unwrap_or(Err(PoolError::Timeout(TimeoutType::Wait)));
-        let connection = connection.map_err(unreachable)?;
+        let connection = connection.map_err(|error| unreachable(error, &self.inner.place))?;
         Ok(Working::new(connection, Arc::clone(&self.inner.canceller)))
     }
 

@@ -1,9 +1,13 @@
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::Config;
+use tokio_postgres::config::Host;
 
 use super::key::Key;
 use super::{url, words};
 use crate::tls::{Roots, Tls, TlsSettings};
+
+/// What no host is named with, but a part of a password may be that was taken for one.
+const ODD: [char; 5] = ['@', '?', '&', '=', '#'];
 
 /// Reads an address. What it says about TLS is more than the driver knows, and is taken out of it
 /// first.
@@ -18,12 +22,18 @@ pub(crate) fn read(address: &str) -> Result<(Config, TlsSettings), StoreError> {
         _ => words::take_ours(address),
     };
     // The text is not repeated: it holds a password.
-    let config = rest.parse().map_err(|error: tokio_postgres::Error| {
+    let config: Config = rest.parse().map_err(|error: tokio_postgres::Error| {
         let message = "the database's address cannot be understood: write it like \
                        postgres://user:password@host/database, special characters as %40, and after \
                        a `?` only options that the driver knows";
         StoreError::new(StoreErrorKind::CannotOpen, message).caused_by(error)
     })?;
+    let is_odd = |host: &Host| matches!(host, Host::Tcp(name) if name.contains(ODD));
+    if config.get_hosts().iter().any(is_odd) {
+        let message = "the host in the database's address is none: write special characters of a \
+                       user or a password as in %40 for `@` and %2F for `/`";
+        return Err(StoreError::new(StoreErrorKind::CannotOpen, message));
+    }
     let mut settings = TlsSettings::default();
     for (key, value) in said {
         match key {
@@ -45,8 +55,6 @@ fn mode(word: &str) -> Result<Tls, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use tokio_postgres::config::Host;
-
     use super::*;
 
     fn settings(mode: Tls, root: &str) -> TlsSettings {
@@ -108,6 +116,8 @@ mod tests {
             assert!(error.contains("as %40"), "{error}");
             assert!(!error.contains("secret"), "{error}");
         }
+        let error = read("postgres://me:se@cret@db/shop").unwrap_err().to_string();
+        assert!(error.contains("%40") && !error.contains("cret"), "{error}");
         let (config, said) = read("postgres://db/shop?sslmode=require&user=me%40host").unwrap();
         assert_eq!((config.get_user(), said.mode), (Some("me@host"), Some(Tls::Require)));
     }

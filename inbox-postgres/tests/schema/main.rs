@@ -190,6 +190,9 @@ async fn a_database_that_is_not_there_is_told_as_such() {
     config.dbname("no_such_database");
     let error = PostgresOptions::new().open_config(config).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::CannotOpen, "{error}");
+    let error = inbox_postgres::connect("postgres://me@127.0.0.1:1/shop").await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::Busy, "{error}");
+    assert!(error.to_string().contains("at 127.0.0.1, port 1, cannot be reached"), "{error}");
     let error = inbox_postgres::connect("not an address").await.unwrap_err();
     assert!(error.to_string().contains("write it like postgres://"), "{error}");
 }
