@@ -11,6 +11,7 @@ use crate::insert::{start_after, start_at};
 use crate::row::{column, uuid};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
+use crate::store::Parameters;
 
 /// Acts on the deliveries of one message, for one handler or for all.
 ///
@@ -53,8 +54,7 @@ impl Act<'_> {
                 loop {
                     let (now, id) = (moment(self.now), uuid(self.id));
                     let (at, after) = (start_at(start), start_after(start));
-                    let parameters: crate::store::Parameters<'_> =
-                        &[&now, &id, &self.handler_key, &at, &after];
+                    let parameters: Parameters<'_> = &[&now, &id, &self.handler_key, &at, &after];
                     for row in &self.store.query(Sql::reschedule, parameters).await? {
                         found.insert(handler_key(row)?);
                     }
@@ -72,7 +72,7 @@ impl Act<'_> {
         held_ones_too: bool,
     ) -> Result<bool, StoreError> {
         let found: Vec<_> = found.collect();
-        let parameters: crate::store::Parameters<'_> =
+        let parameters: Parameters<'_> =
             &[&uuid(self.id), &self.handler_key, &found, &held_ones_too];
         Ok(!self.store.query(Sql::act_left, parameters).await?.is_empty())
     }

@@ -2,7 +2,7 @@ use std::pin::Pin;
 
 use deadpool_postgres::Transaction;
 use inbox_core::message::Envelope;
-use inbox_core::schedule::{ScheduleError, Start};
+use inbox_core::schedule::ScheduleError;
 use inbox_core::store::{BulkReceipt, BulkWriter, Envelopes, StoreError};
 use inbox_core::{Now, Timestamp};
 
@@ -114,14 +114,5 @@ impl Bulk<'_> {
         let commit = async { self.transaction.commit().await.map_err(translate) };
         self.store.in_time(commit).await?;
         Ok(self.receipt)
-    }
-}
-
-/// From when on a message accepted at `now` may be handled.
-pub(crate) fn due_at(start: Start, now: Timestamp) -> Timestamp {
-    match start {
-        Start::Immediately => now,
-        Start::After(delay) => now.saturating_add(delay),
-        Start::At(moment) => moment.max(now),
     }
 }

@@ -9,7 +9,6 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::PostgresStore;
-use crate::bulk::due_at;
 use crate::error::translate;
 use crate::insert::version;
 use crate::row::{column, headers_json, uuid};
@@ -79,7 +78,7 @@ impl Copy<'_> {
         let (mut ready, mut waiting) = (Vec::new(), Vec::new());
         for Envelope { message, priority, start, .. } in envelopes {
             let (id, version) = (uuid(message.id), version(message)?);
-            let (level, due_at) = (i16::from(priority.level()), due_at(*start, self.now));
+            let (level, due_at) = (i16::from(priority.level()), start.due_at(self.now));
             let keys = routes.get(&message.contract).map(Vec::as_slice).unwrap_or_default();
             let mut wait = |key, contract, reason| {
                 let what: [Value<'_>; 4] =
@@ -120,7 +119,7 @@ impl Copy<'_> {
             row.push(Box::new(&envelope.message.idempotency_key));
             row.push(Box::new(next));
             row.push(Box::new(i16::from(envelope.priority.level())));
-            row.push(Box::new(Moment(due_at(envelope.start, self.now))));
+            row.push(Box::new(Moment(envelope.start.due_at(self.now))));
             rows.push(row);
             next += 1;
         }

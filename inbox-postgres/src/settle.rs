@@ -30,12 +30,12 @@ impl StateStore for PostgresStore {
             let mut seen = HashSet::new();
             let first = |one: &&Settle| seen.insert((one.token, one.message_id));
             let asked: Vec<_> = settles.iter().filter(first).collect();
-            let settled = match asked.iter().map(|one| outcome(one)).collect::<Option<Vec<_>>>() {
+            let mut settled = match asked.iter().map(|one| outcome(one)).collect::<Option<Vec<_>>>()
+            {
                 Some(words) => self.settle_done(&asked, &words, now).await?,
                 None => self.settle_any(&asked, now).await?,
             };
             // Of two for one delivery, the second finds nothing.
-            let mut settled = settled;
             let answer = |one: &Settle| {
                 settled.remove(&(one.token, one.message_id)).ok_or(LeaseLost(one.token))
             };

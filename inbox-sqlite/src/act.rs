@@ -42,11 +42,7 @@ pub(crate) fn reschedule(
     now: Timestamp,
 ) -> Result<u64> {
     let id = blob(id.as_u128());
-    let due_at = match start {
-        Start::Immediately => now,
-        Start::After(delay) => now.saturating_add(delay),
-        Start::At(moment) => moment.max(now),
-    };
+    let due_at = start.due_at(now);
     let (waits, due_at) = (due_at > now, due_at.as_micros());
     let mut put_off = connection.prepare_cached(sql!("reschedule_waiting"))?;
     let mut moved = put_off.execute(params![id, handler_key, due_at, waits])? as u64;

@@ -1,7 +1,6 @@
 use std::sync::Arc;
 
 use inbox_core::message::Envelope;
-use inbox_core::schedule::Start;
 use inbox_core::store::{Accepted, StoreFuture, Writer};
 use inbox_core::{Now, Timestamp};
 use rusqlite::types::ToSqlOutput;
@@ -55,7 +54,7 @@ pub(crate) fn accept(
         let before = before.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         return Ok(Accepted::Before(Box::new(before)));
     }
-    let due_at = due(envelope.start, now);
+    let due_at = envelope.start.due_at(now);
     deliver(connection, envelope, &message.contract, due_at, now)?;
     Ok(Accepted::New { accepted_at: now })
 }
@@ -97,12 +96,4 @@ pub(crate) fn route(
     }
     let mut insert = connection.prepare_cached(sql!("accept_waiting"))?;
     insert.execute(params![contract, version, priority, message_id, due_at.as_micros()])
-}
-
-fn due(start: Start, now: Timestamp) -> Timestamp {
-    match start {
-        Start::After(delay) => now.saturating_add(delay),
-        Start::At(moment) => moment,
-        Start::Immediately => now,
-    }
 }

@@ -4,7 +4,6 @@ use inbox::schedule::Start;
 use inbox::store::Cancelled;
 
 use crate::table::{Name, Place, Table};
-use crate::writer::due_at;
 
 impl Table {
     pub(crate) fn cancel(
@@ -39,7 +38,7 @@ impl Table {
         start: Start,
         now: Timestamp,
     ) -> u64 {
-        let start = due_at(start, now).unwrap_or(now);
+        let start = start.due_at(now);
         let mut moved = 0;
         for name in self.concerned(id, handler_key) {
             let place = match &self.deliveries[&name].place {

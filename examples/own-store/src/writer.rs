@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use inbox::Timestamp;
 use inbox::message::{Envelope, Message};
-use inbox::schedule::Start;
 use inbox::store::Now;
 use inbox::store::{Accepted, StoreFuture, StoredMessage, Writer};
 
@@ -41,7 +40,7 @@ impl Table {
     /// A delivery for every route, or one that waits for the first.
     fn deliver(&mut self, envelope: &Envelope, now: Timestamp) {
         let Envelope { message, priority, .. } = envelope;
-        let due_at = due_at(envelope.start, now);
+        let due_at = Some(envelope.start.due_at(now)).filter(|due_at| *due_at > now);
         let row = |place| Row {
             priority: *priority,
             attempts: 0,
@@ -58,14 +57,6 @@ impl Table {
             let place = self.ready_or_waiting(due_at, now);
             self.deliveries.insert((message.id, Some(key)), row(place));
         }
-    }
-}
-
-pub(crate) fn due_at(start: Start, now: Timestamp) -> Option<Timestamp> {
-    match start {
-        Start::After(delay) => Some(now.saturating_add(delay)),
-        Start::At(moment) => Some(moment),
-        Start::Immediately => None,
     }
 }
 

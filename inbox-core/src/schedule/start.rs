@@ -17,6 +17,18 @@ pub enum Start {
     At(Timestamp),
 }
 
+impl Start {
+    /// From when on something may be handled that is accepted or rescheduled at `now`; never earlier.
+    #[must_use]
+    pub fn due_at(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Immediately => now,
+            Self::After(delay) => now.saturating_add(delay),
+            Self::At(moment) => moment.max(now),
+        }
+    }
+}
+
 /// Which of the waiting deliveries of a handler goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Priority {

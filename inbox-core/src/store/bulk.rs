@@ -9,7 +9,7 @@ use crate::schedule::ScheduleError;
 pub trait BulkWriter: Writer {
     /// *nothing → ready or waiting*. Stores what the iterator gives as [`accept`](Writer::accept)
     /// does, holding a bounded part of it in memory. All are stored or, on an error, none; an error
-    /// of the iterator is one.
+    /// of the iterator is one, and so may be an id that is stored already.
     fn accept_bulk<'a>(
         &'a self,
         envelopes: Envelopes<'a>,
