@@ -26,6 +26,12 @@ impl<S: Writer + ?Sized> Scheduler<S> {
         }
     }
 
+    /// Tells workers that what was scheduled [within](Scheduler::within) a transaction is committed,
+    /// so that they look at once. Without it they find it a moment later.
+    pub fn wake(&self) {
+        self.store().wake();
+    }
+
     /// Stores many commands at once, and answers for each in the order given: its receipt, or why
     /// it was not stored. The others are stored all the same.
     ///

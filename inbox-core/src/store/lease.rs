@@ -1,10 +1,11 @@
 use std::fmt;
 use std::num::NonZeroU32;
+use std::pin::Pin;
 use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::StoreFuture;
+use super::{Bell, StoreError, StoreFuture};
 use crate::dispatch::Delivery;
 use crate::message::MessageId;
 use crate::{Now, Timestamp};
@@ -31,7 +32,40 @@ pub trait LeaseStore: Send + Sync + 'static {
         duration: Duration,
         now: Now,
     ) -> StoreFuture<'_, Vec<Result<Renewed, LeaseLost>>>;
+
+    /// What a host renews its leases with, from a thread of its own with a runtime of its own: it
+    /// depends on nothing that handlers can hold up, such as a pool or a task of another runtime.
+    /// Nothing, if that is true of [`renew`](Self::renew) itself.
+    fn renewer(&self) -> Option<Box<dyn Renewer>> {
+        None
+    }
+
+    /// Rung whenever something may have become ready: through this value, its clones, and while
+    /// someone [listens](Self::listen), through other processes. Nothing, if workers must ask.
+    fn bell(&self) -> Option<&Bell> {
+        None
+    }
+
+    /// Begins to ring the [bell](Self::bell) for what other processes do. Nothing, if there is
+    /// nothing to listen to; workers then ask now and then.
+    fn listen(&self) -> Option<StoreFuture<'_, Listening>> {
+        None
+    }
 }
+
+/// Renews leases, come what may.
+pub trait Renewer: Send + 'static {
+    /// Does what [`LeaseStore::renew`] does.
+    fn renew(
+        &mut self,
+        tokens: Vec<LeaseToken>,
+        duration: Duration,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<Result<Renewed, LeaseLost>>>;
+}
+
+/// Rings a store's bell for what other processes do, until it cannot any more: then it says why.
+pub type Listening = Pin<Box<dyn Future<Output = StoreError> + Send>>;
 
 /// A lease that goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -34,6 +34,11 @@ pub trait Maintain: Send + Sync + 'static {
     ///
     /// One that was [cancelled](super::Inspect::cancel) meanwhile is done, as cancelled.
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed>;
+
+    /// Answers if the store can be reached and has the schema that this program works with.
+    fn check(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// A handler key that takes a contract.

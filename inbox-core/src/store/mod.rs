@@ -17,6 +17,7 @@
 //! `now` is a parameter of every verb that looks at a clock. [`Now::OfStore`](crate::Now) is the
 //! store's own clock.
 
+mod bell;
 mod bulk;
 mod delivery_state;
 mod error;
@@ -29,12 +30,14 @@ mod writer;
 
 use std::pin::Pin;
 
+pub use bell::{Bell, BellListener};
 pub use bulk::{BulkReceipt, BulkWriter, Envelopes};
 pub use delivery_state::{DeliveryState, ParseDeliveryStateError};
 pub use error::{StoreError, StoreErrorKind};
 pub use inspect::{Cancelled, Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};
 pub use lease::{
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, Unreadable, Wanted,
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed, Renewer, Unreadable,
+    Wanted,
 };
 pub use maintain::{KnownRoute, Maintain, Reclaimed, Route};
 pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};

@@ -16,6 +16,11 @@ pub trait Writer: Send + Sync + 'static {
     /// same tenant, contract and idempotency key. This holds between envelopes of one call too,
     /// where the first stands. All are stored or, on an error, none.
     fn accept(&self, envelopes: Arc<[Envelope]>, now: Now) -> StoreFuture<'_, Vec<Accepted>>;
+
+    /// Tells workers, here and elsewhere, that something may be ready which the store did not see
+    /// commit: what was accepted within a transaction of the caller's. Never waits, and a store whose
+    /// workers ask anyway does nothing.
+    fn wake(&self) {}
 }
 
 /// What became of one envelope.
