@@ -1,5 +1,5 @@
--- lease → done, waiting or dead. A lease that is gone or has expired settles nothing; the answer names
--- what was settled, and what of it was cancelled instead. The leases are touched first, in the order of
+-- lease → done, waiting, dead or ready. A lease that is gone or has expired settles nothing; the answer
+-- names what was settled, and what of it was cancelled instead. The leases are touched first, in the order of
 -- tokens.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
@@ -18,7 +18,7 @@ held AS MATERIALIZED (
 ),
 -- Unpacked once: to look for each delivery in the arrays would be quadratic.
 open AS MATERIALIZED (
-    SELECT held.token, held.handler_key, held.leased_at, held.open, held.cancel,
+    SELECT held.token, held.handler_key, held.leased_at, held.suspect, held.open, held.cancel,
            one.message_id, coalesce(one.version, held.versions[1]) AS version,
            coalesce(one.priority, held.priorities[1]) AS priority,
            coalesce(one.attempt, held.attempts[1]) AS attempt,
@@ -31,9 +31,11 @@ open AS MATERIALIZED (
 ),
 settled AS MATERIALIZED (
     SELECT asked.token, asked.message_id, asked.after, asked.error_type, asked.error, asked.nth,
-           asked.place AS wished, open.handler_key, open.leased_at, open.open,
-           open.bit::integer AS bit, open.version, open.priority, open.attempt,
-           open.delayed_retries, clock.now, one.*
+           asked.place AS wished, open.handler_key, open.leased_at, open.suspect, open.open,
+           open.bit::integer AS bit, open.version, open.priority, open.delayed_retries, clock.now,
+           -- What was not tried after all gives its attempt back.
+           CASE WHEN asked.place = 'ready' THEN open.attempt - 1 ELSE open.attempt END AS attempt,
+           one.*
     FROM clock, asked
     JOIN open USING (token, message_id)
     -- Whoever cancelled it wants no other attempt, and no dead letter.
@@ -90,13 +92,23 @@ dead AS (
     WHERE place = 'dead'
     ON CONFLICT DO NOTHING
 ),
+returned AS (
+    INSERT INTO :schema.ready (
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
+    )
+    SELECT handler_key, priority, version, message_id, attempt, delayed_retries, suspect
+    FROM settled
+    WHERE place = 'ready'
+    ORDER BY nth
+    ON CONFLICT DO NOTHING
+),
 attempt AS (
     INSERT INTO :schema.attempt (
         message_id, handler_key, attempt, leased_at, settled_at, error_type, error
     )
     SELECT message_id, handler_key, attempt, leased_at, now, error_type, error
     FROM settled
-    WHERE wished <> 'done'
+    WHERE wished IN ('waiting', 'dead')
     ORDER BY nth
 )
 SELECT nth, cancelled FROM settled

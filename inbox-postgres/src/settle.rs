@@ -129,7 +129,7 @@ fn read(
 fn outcome(one: &Settle) -> Option<&'static str> {
     match &one.settlement {
         Settlement::Done(outcome) => Some(outcome.as_str()),
-        Settlement::Retry { .. } | Settlement::Dead { .. } => None,
+        Settlement::Retry { .. } | Settlement::Dead { .. } | Settlement::Release => None,
     }
 }
 
@@ -157,6 +157,7 @@ impl<'a> SettleRow<'a> {
             Settlement::Dead { reason, error } => {
                 Self { place: "dead", word: Some(reason.as_str()), after: None, error: Some(error) }
             }
+            Settlement::Release => Self { place: "ready", word: None, after: None, error: None },
         }
     }
 }

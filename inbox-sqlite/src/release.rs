@@ -1,5 +1,5 @@
 use inbox_core::settle::DoneOutcome;
-use inbox_core::store::{Lease, LeaseToken};
+use inbox_core::store::{DeliveryState, Lease, LeaseToken};
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, Result, params};
 use tokio::sync::mpsc;
@@ -17,17 +17,27 @@ pub(crate) fn release(connection: &Connection, tokens: &[LeaseToken], now: Now) 
     for token in tokens {
         let mut take = connection.prepare_cached(sql!("release_take"))?;
         let held = take.query_map(params![blob(token.as_u128()), now.as_micros()], Held::read)?;
-        for mut held in held.collect::<Result<Vec<_>>>()? {
-            if held.cancelled {
-                held.attempt = held.attempt.saturating_sub(1);
-                held.done(connection, DoneOutcome::Cancelled, now)?;
-                continue;
-            }
-            held.return_ready(connection, held.attempt.saturating_sub(1), held.suspect)?;
-            released += 1;
+        for held in held.collect::<Result<Vec<_>>>()? {
+            let state = give_back(connection, held, now)?;
+            released += u64::from(state == DeliveryState::Pending);
         }
     }
     Ok(released)
+}
+
+/// Returns a delivery as it came, unless someone wants no other attempt. Answers its state.
+pub(crate) fn give_back(
+    connection: &Connection,
+    mut held: Held,
+    now: Timestamp,
+) -> Result<DeliveryState> {
+    held.attempt = held.attempt.saturating_sub(1);
+    if held.cancelled {
+        held.done(connection, DoneOutcome::Cancelled, now)?;
+        return Ok(DeliveryState::Cancelled);
+    }
+    held.return_ready(connection, held.attempt, held.suspect)?;
+    Ok(DeliveryState::Pending)
 }
 
 /// The same, as soon as the thread gets to it, for someone who cannot wait.

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::SqliteStore;
 use crate::held::Held;
-use crate::release::{abandon, release};
+use crate::release::{abandon, give_back, release};
 use crate::row::blob;
 use crate::sql::sql;
 
@@ -55,6 +55,7 @@ fn settle(
             held.retry(connection, now.saturating_add(*after), error, now)?;
         }
         Settlement::Dead { reason, error } => held.dead(connection, *reason, error, now)?,
+        Settlement::Release => return give_back(connection, held, now).map(Ok),
     }
     Ok(Ok(one.settlement.state()))
 }

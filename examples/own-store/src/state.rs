@@ -45,6 +45,7 @@ impl Table {
         if held.open.is_empty() {
             self.leases.remove(&token);
         }
+        let ready = self.ready();
         let row = self.deliveries.get_mut(&name)?;
         let (attempt, handler_key) = (row.attempts, name.1?);
         let failure = |error: ErrorReport| AttemptRecord {
@@ -55,9 +56,9 @@ impl Table {
             error_type: error.error_type,
             error: error.text,
         };
-        // Its worker reported back, so there is nothing to suspect.
-        row.suspect = false;
-        let state = settlement.state();
+        let (state, succeeded) = (settlement.state(), matches!(settlement, Settlement::Done(_)));
+        // Its worker has tried it and reported back, so there is nothing to suspect.
+        row.suspect &= settlement == Settlement::Release;
         let (place, failure) = match settlement {
             Settlement::Done(outcome) => (Place::Done { outcome, at: now }, None),
             Settlement::Retry { after, error } => {
@@ -69,9 +70,13 @@ impl Table {
                 let (reason, text) = (reason.as_str(), error.text.clone());
                 (Place::Dead { reason, error: text, at: now }, Some(failure(error)))
             }
+            Settlement::Release => {
+                row.attempts -= 1;
+                (ready, None)
+            }
         };
         // Whoever cancelled it wants no other attempt, and no dead letter.
-        let (place, state) = match cancelled && failure.is_some() {
+        let (place, state) = match cancelled && !succeeded {
             true => (Place::cancelled(now), DeliveryState::Cancelled),
             false => (place, state),
         };

@@ -25,6 +25,8 @@ pub enum Settlement {
         /// What went wrong.
         error: ErrorReport,
     },
+    /// *→ ready*: not tried after all. Its attempt is given back, and nothing is recorded.
+    Release,
 }
 
 impl Settlement {
@@ -35,6 +37,7 @@ impl Settlement {
             Self::Done(outcome) => outcome.state(),
             Self::Retry { .. } => DeliveryState::Waiting,
             Self::Dead { .. } => DeliveryState::Dead,
+            Self::Release => DeliveryState::Pending,
         }
     }
 }

@@ -36,8 +36,8 @@ pub use delivery_state::{DeliveryState, ParseDeliveryStateError};
 pub use error::{StoreError, StoreErrorKind};
 pub use inspect::{Cancelled, Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};
 pub use lease::{
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed, Renewer, Unreadable,
-    Wanted,
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed, Renewer,
+    Unreadable, Wanted,
 };
 pub use maintain::{KnownRoute, Maintain, Reclaimed, Route};
 pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};

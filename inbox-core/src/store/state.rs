@@ -5,13 +5,14 @@ use crate::settle::Settlement;
 
 /// Writes what became of leased deliveries. Every write is fenced by the lease's token.
 pub trait StateStore: Send + Sync + 'static {
-    /// *lease → done, waiting or dead*. Settles each delivery as its holder decided, and answers in
-    /// the order of `settles` which state it is in now. A failure is recorded as an attempt beside
-    /// it.
+    /// *lease → done, waiting, dead or ready*. Settles each delivery as its holder decided, and
+    /// answers in the order of `settles` which state it is in now. A failure is recorded as an
+    /// attempt beside it. One that was not tried after all goes back as it came: ready, a suspect if
+    /// it was one, and without this attempt; the others of its lease stay held.
     ///
     /// A delivery that was [cancelled](super::Inspect::cancel) meanwhile is not tried again: what
-    /// would wait for a retry or be dead is done, as cancelled. One whose handler succeeded is
-    /// completed.
+    /// would wait for a retry, be dead or be ready is done, as cancelled. One whose handler
+    /// succeeded is completed.
     ///
     /// Where a lease has expired, is gone, or does not hold that delivery, nothing happens to it;
     /// the others are settled all the same.
@@ -21,7 +22,7 @@ pub trait StateStore: Send + Sync + 'static {
         now: Now,
     ) -> StoreFuture<'_, Vec<Result<DeliveryState, LeaseLost>>>;
 
-    /// *lease → ready*. Gives up leases without counting the attempt, such as at shutdown. Answers
+    /// *lease → ready*. Gives up whole leases without counting the attempt, such as at shutdown. Answers
     /// how many deliveries are ready again; a lease that is not held any more returns none, and one
     /// that was cancelled meanwhile is done.
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64>;

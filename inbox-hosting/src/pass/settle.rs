@@ -104,9 +104,10 @@ impl<S: Store> Inbox<S> {
 /// Whether a delivery is where this attempt wanted it, or cancelled instead.
 fn is_settled_as(delivery: &DeliveryRecord, work: &Work, settle: &Settle) -> bool {
     let states = [settle.settlement.state(), DeliveryState::Cancelled];
+    let given_back = u32::from(settle.settlement == Settlement::Release);
     delivery.handler_key.as_deref() == Some(&work.handler_key)
         && states.contains(&delivery.state)
-        && delivery.attempts == work.attempt()
+        && delivery.attempts + given_back == work.attempt()
 }
 
 fn log(settle: &Settle, written: Result<DeliveryState, LeaseLost>, work: &Work) {
@@ -129,6 +130,9 @@ fn log(settle: &Settle, written: Result<DeliveryState, LeaseLost>, work: &Work) 
         }
         (Settlement::Dead { reason, error }, Ok(_)) => {
             tracing::error!(handler_key, %message_id, attempt, %reason, %error, "dead");
+        }
+        (Settlement::Release, Ok(state)) => {
+            tracing::debug!(handler_key, %message_id, attempt, %state, "not tried after all");
         }
     }
 }

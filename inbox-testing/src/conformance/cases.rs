@@ -87,6 +87,11 @@ macro_rules! __conformance_cases {
                 the_last_error_is_the_one_shown
                 the_longest_error_is_kept_whole
                 what_went_wrong_is_kept_after_success
+                a_delivery_that_goes_back_is_ready_and_its_attempt_not_counted
+                a_suspect_that_goes_back_is_a_suspect_still
+                one_goes_back_and_the_others_of_its_lease_stay_held
+                some_go_back_in_the_call_that_settles_others
+                what_goes_back_gives_back_one_attempt_and_no_more
                 a_lease_settles_until_the_last_microsecond
                 a_lease_that_another_holds_by_now_settles_nothing
                 a_reclaimed_lease_settles_nothing
@@ -183,6 +188,7 @@ macro_rules! __conformance_cases {
                 a_cancelled_delivery_whose_handler_succeeds_is_completed
                 a_cancelled_delivery_that_fails_is_not_tried_again
                 a_cancelled_delivery_that_is_released_is_done
+                a_cancelled_delivery_that_goes_back_is_done
                 a_cancelled_delivery_of_a_vanished_worker_is_done
                 a_lease_that_has_expired_is_cancelled_all_the_same
                 a_cancellation_that_meets_a_move_is_not_lost

@@ -1,4 +1,4 @@
-use inbox_core::settle::DeadReason;
+use inbox_core::settle::{DeadReason, Settlement};
 use inbox_core::store::{Cancelled, DeliveryState, Reclaimed, Renewed};
 
 use crate::conformance::TestDatabase;
@@ -72,6 +72,20 @@ pub async fn a_cancelled_delivery_that_is_released_is_done(database: &dyn TestDa
     let mut ready = ids(&bench.lease("charge", 10).await);
     ready.sort_unstable();
     assert_eq!(ready, [held[0].id(), held[2].id()]);
+}
+
+pub async fn a_cancelled_delivery_that_goes_back_is_done(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    let held = held(&bench).await;
+    let answer = bench.settle(&held[1], Settlement::Release).await;
+    assert_eq!(answer, Ok(DeliveryState::Cancelled));
+    let record = bench.show(held[1].id()).await;
+    let done = &record.deliveries[0];
+    assert_eq!((done.state, done.attempts), (DeliveryState::Cancelled, 0));
+    assert_eq!(record.attempts, [], "it was not tried");
+    for held in [&held[0], &held[2]] {
+        bench.settled(held, DONE).await;
+    }
 }
 
 pub async fn a_cancelled_delivery_of_a_vanished_worker_is_done(database: &dyn TestDatabase) {

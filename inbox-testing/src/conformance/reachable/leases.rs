@@ -91,6 +91,7 @@ impl World {
             0..3 => DONE,
             3 => Settlement::Done(DoneOutcome::Expired),
             4 => dead(DeadReason::Undecodable),
+            5 => Settlement::Release,
             _ => fail_after(SECOND * self.chance.u32(0..90)),
         }
     }

@@ -14,7 +14,8 @@ async fn held(bench: &Bench) -> Held {
 async fn changes_nothing(bench: &Bench, held: &Held) {
     let (before, counts) = (bench.show(held.id()).await, bench.counts().await);
     let expired = Settlement::Done(DoneOutcome::Expired);
-    for settlement in [DONE, expired, fail_after(SECOND), dead(DeadReason::Undecodable)] {
+    let failed = [fail_after(SECOND), dead(DeadReason::Undecodable)];
+    for settlement in [DONE, expired, Settlement::Release].into_iter().chain(failed) {
         let answer = bench.settle(held, settlement.clone()).await;
         assert_eq!(answer, Err(LeaseLost(held.token)), "{settlement:?}");
         assert_eq!(bench.show(held.id()).await, before, "{settlement:?} changed something");
@@ -61,7 +62,8 @@ pub async fn a_lease_that_another_holds_by_now_settles_nothing(database: &dyn Te
 
 pub async fn a_settled_delivery_is_not_settled_again(database: &dyn TestDatabase) {
     let mut bench = Bench::open(database).await;
-    for settlement in [DONE, dead(DeadReason::AttemptsExhausted), fail_after(HOLD)] {
+    let failed = [dead(DeadReason::AttemptsExhausted), fail_after(HOLD)];
+    for settlement in failed.into_iter().chain([DONE, Settlement::Release]) {
         let held = held(&bench).await;
         bench.settled(&held, settlement).await;
         changes_nothing(&bench, &held).await;
