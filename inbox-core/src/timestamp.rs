@@ -33,6 +33,15 @@ impl Timestamp {
     pub fn saturating_add(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(saturating_micros(duration)))
     }
+
+    /// How long it is from `earlier` to this moment; no time at all, if it is not earlier.
+    #[must_use]
+    pub const fn saturating_duration_since(self, earlier: Self) -> Duration {
+        match self.0 > earlier.0 {
+            true => Duration::from_micros(self.0.abs_diff(earlier.0)),
+            false => Duration::ZERO,
+        }
+    }
 }
 
 /// The same as [`saturating_add`](Timestamp::saturating_add).
@@ -108,6 +117,13 @@ mod tests {
         let end = Timestamp::from_micros(0).saturating_add(Duration::MAX);
         assert_eq!(end.as_micros(), i64::MAX);
         assert_eq!(end.to_string(), format!("{}us", i64::MAX));
+    }
+
+    #[test]
+    fn from_a_moment_to_an_earlier_one_it_takes_no_time() {
+        let [first, second] = [i64::MIN, i64::MAX].map(Timestamp::from_micros);
+        assert_eq!(first.saturating_duration_since(second), Duration::ZERO);
+        assert_eq!(second.saturating_duration_since(first), Duration::from_micros(u64::MAX));
     }
 
     #[test]

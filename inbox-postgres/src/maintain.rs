@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use inbox_core::Now;
 use inbox_core::settle::ErrorReport;
 use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, StoreFuture};
@@ -5,7 +7,7 @@ use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, Stor
 use crate::PostgresStore;
 use crate::client::begin;
 use crate::error::translate;
-use crate::row::column;
+use crate::row::{column, timestamp};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
 use crate::store::Parameters;
@@ -29,6 +31,15 @@ impl Maintain for PostgresStore {
 
     fn promote(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
         Box::pin(async move { self.count(Sql::promote, &[&moment(now), &i64::from(limit)]).await })
+    }
+
+    fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>> {
+        Box::pin(async move {
+            let rows = self.query(Sql::next_due, &[&moment(now)]).await?;
+            let Some(row) = rows.first() else { return Ok(None) };
+            let (due_at, now) = (timestamp(row, 0).map_err(damaged)?, timestamp(row, 1));
+            Ok(Some(due_at.saturating_duration_since(now.map_err(damaged)?)))
+        })
     }
 
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {

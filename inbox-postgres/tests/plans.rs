@@ -30,7 +30,7 @@ macro_rules! hot {
 }
 
 /// What workers and schedulers run, with arguments.
-const HOT: [(&str, &str, &str); 15] = hot! {
+const HOT: [(&str, &str, &str); 16] = hot! {
     "lease": "NULL, gen_random_uuid(), 'host', 'charge', '{1,2}', 500, 10, '1 min', -1, -1, -1, -1",
     "lease_suspect": "NULL, gen_random_uuid(), 'host', '{charge}', '{1}', '{10}', '1 min'",
     "renew": "NULL, ARRAY[gen_random_uuid()], '1 min'",
@@ -39,6 +39,7 @@ const HOT: [(&str, &str, &str); 15] = hot! {
     "settle_done": "NULL, ARRAY[gen_random_uuid()], ARRAY[gen_random_uuid()], '{completed}'",
     "release": "NULL, ARRAY[gen_random_uuid()]",
     "promote": "NULL, 1000",
+    "next_due": "NULL",
     "route": "NULL, 1000",
     "reclaim": "NULL, 1000, 'lease-expired', 'gone'",
     "accept_one": "NULL, gen_random_uuid(), '', 'pay', 1, '{}', '{}', 'key', NULL, NULL, NULL, NULL,
@@ -151,6 +152,16 @@ async fn a_claim_keeps_its_plan_on_ten_million_rows_with_no_fresh_and_stale_stat
         let plan = plan(&database, planner, promote, "ANALYZE, COSTS OFF").await;
         assert!(plan.contains("Index Scan using waiting_due on waiting"), "{plan}");
         assert!(plan.contains("Index Cond: (due_at <="), "{plan}");
+    }
+    the_next_due_is_read_from_the_index(&database).await;
+}
+
+async fn the_next_due_is_read_from_the_index(database: &PostgresDatabase) {
+    for planner in PLANNERS {
+        let next_due = (include_str!("../queries/next_due.sql"), "NULL");
+        let plan = plan(database, planner, next_due, "ANALYZE, COSTS OFF").await;
+        assert!(plan.contains("Scan using waiting_due on waiting"), "{plan}");
+        assert!(!plan.contains("Sort"), "{plan}");
     }
 }
 

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
 use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, StoreFuture};
 use inbox_core::{Now, Timestamp};
@@ -40,6 +42,17 @@ impl Maintain for SqliteStore {
         Box::pin(
             self.write(move |connection| promote(connection, limit, now.or_else(Timestamp::now))),
         )
+    }
+
+    fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>> {
+        Box::pin(async move {
+            let first = self.read(|connection| {
+                let mut select = connection.prepare_cached(sql!("next_due"))?;
+                select.query_row([], |row| timestamp(row, 0)).optional()
+            });
+            let now = now.or_else(Timestamp::now);
+            Ok(first.await?.map(|due_at| due_at.saturating_duration_since(now)))
+        })
     }
 
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {

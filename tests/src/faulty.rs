@@ -141,6 +141,10 @@ impl Maintain for FaultyStore {
         self.store.promote(limit, now)
     }
 
+    fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>> {
+        self.store.next_due(now)
+    }
+
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
         self.store.reclaim(limit, now)
     }

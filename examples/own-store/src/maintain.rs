@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use inbox::Timestamp;
 use inbox::store::Now;
 use inbox::store::{KnownRoute, Maintain, Reclaimed, Route, StoreFuture};
@@ -29,6 +31,13 @@ impl Maintain for MemoryStore {
         self.verb(move |table| table.promote(limit as usize, now.or_else(Timestamp::now)))
     }
 
+    fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>> {
+        self.verb(move |table| {
+            let first = table.moments().map(|(due_at, _)| due_at).min()?;
+            Some(first.saturating_duration_since(now.or_else(Timestamp::now)))
+        })
+    }
+
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
         self.verb(move |table| table.reclaim(limit as usize, now.or_else(Timestamp::now)))
     }
@@ -53,14 +62,8 @@ impl Table {
     }
 
     fn promote(&mut self, limit: usize, now: Timestamp) -> u64 {
-        let mut due: Vec<(Timestamp, Name)> = Vec::new();
-        for (name, row) in &self.deliveries {
-            let Place::Waiting { due_at: Some(due_at), .. } = row.place else { continue };
-            // Without a route there is nowhere to be ready.
-            if due_at <= now && name.1.is_some() {
-                due.push((due_at, name.clone()));
-            }
-        }
+        let due = self.moments().filter(|(due_at, _)| *due_at <= now);
+        let mut due: Vec<_> = due.map(|(due_at, name)| (due_at, name.clone())).collect();
         due.sort();
         due.truncate(limit);
         for (_, name) in &due {
@@ -68,5 +71,14 @@ impl Table {
             self.move_to(name, place);
         }
         due.len() as u64
+    }
+
+    /// What waits for a moment. Without a route there is nowhere to be ready.
+    fn moments(&self) -> impl Iterator<Item = (Timestamp, &Name)> {
+        let routed = self.deliveries.iter().filter(|(name, _)| name.1.is_some());
+        routed.filter_map(|(name, row)| match row.place {
+            Place::Waiting { due_at: Some(due_at), .. } => Some((due_at, name)),
+            _ => None,
+        })
     }
 }

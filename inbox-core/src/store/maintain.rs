@@ -1,8 +1,10 @@
+use std::time::Duration;
+
 use super::StoreFuture;
 use crate::Now;
 
-/// What keeps deliveries moving when nobody asks for it. Every verb works on a bounded number of
-/// rows and answers how many it moved; fewer than `limit` means that nothing is left.
+/// What keeps deliveries moving when nobody asks for it. A verb with a limit works on a bounded
+/// number of rows and answers how many it moved; fewer than `limit` means that nothing is left.
 pub trait Maintain: Send + Sync + 'static {
     /// Makes known which handler keys take which contracts: from now on a message of the contract
     /// has a delivery for each. A key in `supersedes` is given nothing new of that contract any more, not even if a
@@ -24,6 +26,11 @@ pub trait Maintain: Send + Sync + 'static {
 
     /// *waiting → ready*, for deliveries whose time has come. The one that waited longest is first.
     fn promote(&self, limit: u32, now: Now) -> StoreFuture<'_, u64>;
+
+    /// How long it is, by the store's clock, until the first delivery that waits for a moment is
+    /// due: no time at all if one is due already, and nothing if none waits for a moment. What waits
+    /// for a route does not count.
+    fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>>;
 
     /// *lease → ready or dead*, for leases that have expired: their worker crashed, hangs, or is
     /// cut off.

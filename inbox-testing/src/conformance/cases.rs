@@ -147,6 +147,14 @@ macro_rules! __conformance_cases {
                 the_limit_of_a_promotion_holds
                 what_was_due_first_is_promoted_first
             }
+            next_due {
+                a_retry_says_when_it_is_due
+                another_start_is_another_moment
+                only_what_waits_for_a_moment_is_next
+                the_farthest_moment_is_far
+                the_first_moment_is_next_to_the_microsecond
+                what_is_due_already_is_due_in_no_time
+            }
             reclaim {
                 a_delivery_that_takes_every_worker_down_is_dead_in_the_end
                 a_worker_that_vanishes_during_the_last_attempt_leaves_nothing_stuck

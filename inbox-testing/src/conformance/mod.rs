@@ -31,6 +31,8 @@ pub mod inspect;
 #[doc(hidden)]
 pub mod lease;
 #[doc(hidden)]
+pub mod next_due;
+#[doc(hidden)]
 pub mod promote;
 #[doc(hidden)]
 pub mod reachable;

@@ -65,6 +65,10 @@ impl Bench {
         must("promote", self.store.promote(limit, self.at()).await)
     }
 
+    pub(crate) async fn next_due(&self) -> Option<Duration> {
+        must("next_due", self.store.next_due(self.at()).await)
+    }
+
     pub(crate) async fn reclaim(&self, limit: u32) -> Reclaimed {
         must("reclaim", self.store.reclaim(limit, self.at()).await)
     }
