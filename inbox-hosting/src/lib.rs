@@ -6,6 +6,7 @@
 //! | `inbox` | the value it works with |
 //! | `run_now` | handlers run at once, storing nothing |
 //! | `pass` | one round of lease, dispatch and settle |
+//! | `work` | what becomes of one leased delivery, in a pass or in a host |
 
 mod builder;
 mod error;
@@ -13,6 +14,8 @@ mod handlers;
 mod inbox;
 mod pass;
 mod run_now;
+mod upkeep;
+mod work;
 
 pub use builder::InboxBuilder;
 pub use error::Error;

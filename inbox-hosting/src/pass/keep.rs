@@ -1,21 +1,19 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use inbox_core::Timestamp;
 use inbox_core::dispatch::{CancellationToken, HeldLease};
 use inbox_core::message::MessageId;
 use inbox_core::store::{Lease, LeaseToken, Store};
 use tokio::time::Instant;
 
-use super::work::{Share, Work, shares};
 use crate::Inbox;
+use crate::work::{Share, Watch, Work, shares};
 
 /// Holds the leases of a pass, and keeps them from expiring.
 pub(super) struct Keeper<'a, S: Store> {
     pub(super) inbox: &'a Inbox<S>,
     queue: VecDeque<Share>,
     pub(super) leases: BTreeMap<LeaseToken, Live>,
-    claimed: Instant,
     // By this process's clock: leases were taken or renewed no earlier.
     pub(super) renewed: Instant,
     running: Option<Running>,
@@ -48,7 +46,7 @@ impl<'a, S: Store> Keeper<'a, S> {
     /// Keeps `leases`, which were asked for at `asked` and so expire no earlier than counted from
     /// there.
     pub(super) fn new(inbox: &'a Inbox<S>, leases: Vec<Lease>, asked: Instant) -> Self {
-        let queue = shares(&inbox.parts().handlers, leases);
+        let queue = shares(&inbox.parts().handlers, leases, asked);
         let mut live = BTreeMap::new();
         for work in queue.iter().flat_map(|(_, works)| works) {
             let lease = live.entry(work.lease.token()).or_insert_with(|| Live {
@@ -59,7 +57,7 @@ impl<'a, S: Store> Keeper<'a, S> {
             });
             lease.open += 1;
         }
-        Self { inbox, queue, leases: live, claimed: asked, renewed: asked, running: None, lost: 0 }
+        Self { inbox, queue, leases: live, renewed: asked, running: None, lost: 0 }
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -94,52 +92,27 @@ impl<'a, S: Store> Keeper<'a, S> {
         works
     }
 
-    /// The store's present, as far as can be told without asking it.
-    pub(super) fn now(&self, work: &Work) -> Timestamp {
-        let elapsed = self.claimed.elapsed();
-        self.inbox.scheduler().clock().now().or_else(|| work.leased_at.saturating_add(elapsed))
-    }
-
     /// How long the leases have not been renewed, if that is longer than they hold: the handler
     /// did not let this task run.
     pub(super) fn overdue(&self) -> Option<Duration> {
         Some(self.renewed.elapsed()).filter(|elapsed| *elapsed >= self.duration())
     }
 
-    /// What stops a handler that runs under these leases: losing one of them is enough.
-    pub(super) fn cancellation(&mut self, works: &[Work]) -> CancellationToken {
-        let cancellation = CancellationToken::new();
-        for work in works {
-            match self.leases.get_mut(&work.lease.token()) {
-                Some(lease) => lease.cancellation = Some(cancellation.clone()),
-                None => cancellation.cancel(),
-            }
-        }
-        let deliveries = works.iter().map(|work| (work.lease.token(), work.message_id)).collect();
-        self.running = Some(Running { deliveries, cancellation: cancellation.clone() });
-        cancellation
-    }
-
-    /// Whether someone wants this delivery stopped, as far as is known here.
-    pub(super) fn is_cancelled(&self, token: LeaseToken, id: MessageId) -> bool {
+    fn was_cancelled(&self, token: LeaseToken, id: MessageId) -> bool {
         self.leases.get(&token).is_some_and(|lease| lease.cancelled.contains(&id))
     }
 
     /// Stops the handler if nobody wants what it is at work on: of a batch, all of it.
     pub(super) fn stop_what_is_cancelled(&self) {
         let Some(running) = &self.running else { return };
-        if running.deliveries.iter().all(|(token, id)| self.is_cancelled(*token, *id)) {
+        if running.deliveries.iter().all(|(token, id)| self.was_cancelled(*token, *id)) {
             running.cancellation.cancel();
         }
     }
 
-    /// Waits for `run`, renewing all leases meanwhile.
-    pub(super) async fn alongside<T>(&mut self, run: impl Future<Output = T>) -> T {
-        tokio::select! {
-            biased;
-            result = run => result,
-            never = self.renew_forever() => match never {},
-        }
+    /// Waits for a while, renewing all leases meanwhile.
+    pub(super) async fn wait(&mut self, time: Duration) {
+        self.alongside(tokio::time::sleep(time)).await;
     }
 
     /// A delivery was settled, or turned out to be another's.
@@ -165,6 +138,33 @@ impl<'a, S: Store> Keeper<'a, S> {
         let now = self.inbox.scheduler().clock().now();
         if let Err(error) = self.inbox.store().release(tokens, now).await {
             tracing::warn!(%error, "could not release leases: they will expire");
+        }
+    }
+}
+
+impl<S: Store> Watch for Keeper<'_, S> {
+    fn is_cancelled(&self, work: &Work) -> bool {
+        self.was_cancelled(work.lease.token(), work.message_id)
+    }
+
+    fn cancellation(&mut self, works: &[Work]) -> CancellationToken {
+        let cancellation = CancellationToken::new();
+        for work in works {
+            match self.leases.get_mut(&work.lease.token()) {
+                Some(lease) => lease.cancellation = Some(cancellation.clone()),
+                None => cancellation.cancel(),
+            }
+        }
+        let deliveries = works.iter().map(|work| (work.lease.token(), work.message_id)).collect();
+        self.running = Some(Running { deliveries, cancellation: cancellation.clone() });
+        cancellation
+    }
+
+    async fn alongside<T: Send>(&mut self, run: impl Future<Output = T> + Send) -> T {
+        tokio::select! {
+            biased;
+            result = run => result,
+            never = self.renew_forever() => match never {},
         }
     }
 }

@@ -1,15 +1,12 @@
 //! One round of lease, dispatch and settle.
 
-mod dispatch;
 mod keep;
 mod renew;
 mod report;
 mod settle;
-mod work;
 
 use std::num::NonZeroU32;
 
-use inbox_core::settle::DeadReason;
 use inbox_core::store::{Lease, LeaseRequest, Store, StoreError};
 use tokio::time::Instant;
 
@@ -20,12 +17,6 @@ pub use report::PassReport;
 
 /// Deliveries leased at once for one handler key: few enough to hold in memory.
 const LIMIT: NonZeroU32 = NonZeroU32::MIN.saturating_add(63);
-
-/// Rows that one statement of upkeep moves.
-const UPKEEP: u32 = 1_000;
-
-/// Such statements of a kind in one pass: what is ready must not wait for all that is due.
-const ROUNDS: usize = 10;
 
 impl<S: Store> Inbox<S> {
     /// Makes one pass: brings back what expired or has become due, leases what is ready, runs the
@@ -72,30 +63,11 @@ impl<S: Store> Inbox<S> {
     }
 
     async fn upkeep(&self, report: &mut PassReport) -> Result<(), StoreError> {
-        let (store, clock) = (self.store(), self.scheduler().clock());
-        for _ in 0..ROUNDS {
-            let reclaimed = store.reclaim(UPKEEP, clock.now()).await?;
-            report.dead += reclaimed.dead;
-            if reclaimed.dead > 0 {
-                let dead = reclaimed.dead;
-                tracing::error!(dead, reason = %DeadReason::LeaseExpired, "dead, with their workers");
-            }
-            report.cancelled += reclaimed.cancelled;
-            if reclaimed.moved() < UPKEEP.into() {
-                break;
-            }
-        }
-        for _ in 0..ROUNDS {
-            if store.route(UPKEEP, clock.now()).await? < UPKEEP.into() {
-                break;
-            }
-        }
-        for _ in 0..ROUNDS {
-            if store.promote(UPKEEP, clock.now()).await? < UPKEEP.into() {
-                break;
-            }
-        }
-        Ok(())
+        let reclaimed = self.reclaim_expired().await?;
+        report.dead += reclaimed.dead;
+        report.cancelled += reclaimed.cancelled;
+        self.route_unrouted().await?;
+        self.promote_due().await
     }
 
     async fn lease(&self) -> Result<Vec<Lease>, StoreError> {
@@ -117,7 +89,7 @@ impl<S: Store> Inbox<S> {
         while let Some((pipeline, mut open)) = keeper.next().await {
             while !open.is_empty() {
                 let outcomes = self.dispatch(&pipeline, &mut open, keeper).await;
-                self.settle(&pipeline, outcomes, keeper, report).await?;
+                self.conclude(&pipeline, outcomes, keeper, report).await?;
                 open = keeper.still_held(open);
             }
         }

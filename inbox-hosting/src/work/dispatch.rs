@@ -1,35 +1,49 @@
 use inbox_core::Timestamp;
 use inbox_core::contract::DecodeError;
-use inbox_core::dispatch::{HeldLeases, Pipeline, Request};
+use inbox_core::dispatch::{CancellationToken, HeldLeases, Pipeline, Request};
 use inbox_core::handler::HandlerError;
 use inbox_core::settle::Outcome;
 use inbox_core::store::Store;
 
-use super::keep::Keeper;
-use super::work::Work;
+use super::Work;
 use crate::Inbox;
+
+/// Who holds the leases of what is dispatched, and keeps them.
+pub(crate) trait Watch: Send {
+    /// Whether someone wants this delivery stopped, as far as is known here.
+    fn is_cancelled(&self, work: &Work) -> bool;
+
+    /// What stops a handler that is about to run under these leases: losing one of them is enough.
+    fn cancellation(&mut self, works: &[Work]) -> CancellationToken;
+
+    /// Waits for `run`, keeping all leases meanwhile.
+    fn alongside<T: Send>(
+        &mut self,
+        run: impl Future<Output = T> + Send,
+    ) -> impl Future<Output = T> + Send;
+}
 
 impl<S: Store> Inbox<S> {
     /// Runs the handler on what is open, and answers what came of it for those it concerns, which
     /// are then not open any more: a delivery that cannot even be tried is answered for alone.
-    pub(super) async fn dispatch(
+    pub(crate) async fn dispatch(
         &self,
         pipeline: &Pipeline,
         open: &mut Vec<Work>,
-        keeper: &mut Keeper<'_, S>,
+        watch: &mut impl Watch,
     ) -> (Outcome, Vec<Work>) {
         for at in 0..open.len() {
-            if keeper.is_cancelled(open[at].lease.token(), open[at].message_id) {
+            if watch.is_cancelled(&open[at]) {
                 return (Outcome::Cancelled, vec![open.remove(at)]);
             }
-            let now = keeper.now(&open[at]);
+            let now = open[at].now(&**self.scheduler().clock());
             if let Some(outcome) = self.unfit(&mut open[at], now) {
                 return (outcome, vec![open.remove(at)]);
             }
         }
-        let Some(request) = request(open, keeper) else { return (Outcome::Completed, Vec::new()) };
+        let Some(request) = request(open, watch) else { return (Outcome::Completed, Vec::new()) };
         request.extend(self.parts().erased.clone());
-        let outcome = keeper.alongside(pipeline.run(request)).await.into();
+        let outcome = watch.alongside(pipeline.run(request)).await.into();
         if let Outcome::Failed(HandlerError::Undecodable { message_id, .. }) = &outcome
             && let Some(at) = open.iter().position(|work| work.message_id == *message_id)
         {
@@ -71,10 +85,10 @@ impl<S: Store> Inbox<S> {
 }
 
 /// The request for one call of the handler.
-fn request<S: Store>(open: &[Work], keeper: &mut Keeper<'_, S>) -> Option<Request> {
+fn request(open: &[Work], watch: &mut impl Watch) -> Option<Request> {
     let mut deliveries = open.iter().filter_map(|work| work.content.as_ref().ok()).cloned();
     let first = deliveries.next()?;
-    let request = Request::batch(first, deliveries.collect(), keeper.cancellation(open));
+    let request = Request::batch(first, deliveries.collect(), watch.cancellation(open));
     let leases = open.iter().map(|work| (work.message_id, work.lease.clone()));
     request.extend(leases.collect::<HeldLeases>());
     Some(request)

@@ -1,0 +1,52 @@
+use inbox_core::settle::DeadReason;
+use inbox_core::store::{Reclaimed, Store, StoreError};
+
+use crate::Inbox;
+
+/// Rows that one statement of upkeep moves.
+const PAGE: u32 = 1_000;
+
+/// Such statements of a kind in one go: what is ready must not wait for all that is due.
+const ROUNDS: usize = 10;
+
+/// What brings deliveries back when nobody asks for it. Every host does it.
+impl<S: Store> Inbox<S> {
+    /// Brings back what vanished workers held.
+    pub(crate) async fn reclaim_expired(&self) -> Result<Reclaimed, StoreError> {
+        let mut all = Reclaimed::default();
+        for _ in 0..ROUNDS {
+            let reclaimed = self.store().reclaim(PAGE, self.scheduler().clock().now()).await?;
+            let Reclaimed { returned, dead, cancelled } = reclaimed;
+            if dead > 0 {
+                tracing::error!(dead, reason = %DeadReason::LeaseExpired, "dead, with their workers");
+            }
+            all.returned += returned;
+            all.dead += dead;
+            all.cancelled += cancelled;
+            if reclaimed.moved() < PAGE.into() {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Routes messages that were accepted while their first handler registered.
+    pub(crate) async fn route_unrouted(&self) -> Result<(), StoreError> {
+        for _ in 0..ROUNDS {
+            if self.store().route(PAGE, self.scheduler().clock().now()).await? < PAGE.into() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes ready what has become due.
+    pub(crate) async fn promote_due(&self) -> Result<(), StoreError> {
+        for _ in 0..ROUNDS {
+            if self.store().promote(PAGE, self.scheduler().clock().now()).await? < PAGE.into() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
