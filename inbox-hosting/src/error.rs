@@ -5,7 +5,7 @@ use inbox_core::registry::RegistryError;
 use inbox_core::schedule::ScheduleError;
 use inbox_core::store::StoreError;
 
-use crate::RunNowError;
+use crate::{HostError, RunNowError};
 
 /// Anything that can go wrong between a program and its inbox: what `main` returns.
 #[derive(thiserror::Error)]
@@ -23,6 +23,9 @@ pub enum Error {
     /// A command was run at once, and failed.
     #[error(transparent)]
     RunNow(#[from] RunNowError),
+    /// The host could not be started.
+    #[error(transparent)]
+    Host(#[from] HostError),
 }
 
 // `fn main() -> Result<(), inbox::Error>` shows this: it must tell the whole story.

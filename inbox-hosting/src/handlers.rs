@@ -72,6 +72,22 @@ impl Handlers {
         self.by_key.iter().map(wanted).collect()
     }
 
+    /// Those that a host serves, all or `only` some, each with how its keys are asked for.
+    pub(crate) fn served(&self, only: Option<&[String]>) -> Vec<(Arc<Pipeline>, Vec<Wanted>)> {
+        let is_served = |handler: &&Arc<Pipeline>| {
+            only.is_none_or(|only| {
+                handler.descriptor().keys().any(|key| only.iter().any(|one| one == key))
+            })
+        };
+        let asked = self.wanted(NonZeroU32::MIN);
+        let of = |handler: &Arc<Pipeline>| {
+            let is_its =
+                |wanted: &&Wanted| handler.descriptor().keys().any(|key| key == wanted.handler_key);
+            (Arc::clone(handler), asked.iter().filter(is_its).cloned().collect())
+        };
+        self.all.iter().filter(is_served).map(of).collect()
+    }
+
     /// Says what the store knows and this program might not expect.
     pub(crate) fn warn_about(&self, known: &[KnownRoute]) {
         for KnownRoute { contract, handler_key, superseded_by } in known {

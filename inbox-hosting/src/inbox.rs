@@ -11,6 +11,7 @@ use inbox_core::store::{
 
 use crate::InboxBuilder;
 use crate::handlers::Handlers;
+use crate::host::{Control, HostControl, HostOptions};
 
 /// A store together with the handlers of this program: schedules commands and runs what is due.
 ///
@@ -28,6 +29,8 @@ pub(crate) struct Parts<S> {
     pub(crate) registry: Registry,
     pub(crate) handlers: Handlers,
     pub(crate) lease_duration: Duration,
+    pub(crate) host: HostOptions,
+    pub(crate) control: Arc<Control>,
 }
 
 impl<S: Store> Inbox<S> {
@@ -58,6 +61,13 @@ impl<S: Store> Inbox<S> {
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.parts.registry
+    }
+
+    /// How the host is that [`start`](Self::start) or [`run_until`](Self::run_until) began, and how it
+    /// is paused, resumed and drained.
+    #[must_use]
+    pub fn control(&self) -> HostControl {
+        HostControl::new(Arc::clone(&self.parts.control))
     }
 
     /// What became of a message: where each of its deliveries stands, and what went wrong. Nothing,

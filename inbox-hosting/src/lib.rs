@@ -6,11 +6,14 @@
 //! | `inbox` | the value it works with |
 //! | `run_now` | handlers run at once, storing nothing |
 //! | `pass` | one round of lease, dispatch and settle |
+//! | `host` | the loops that go on until they are told to stop |
+//! | `upkeep` | what brings deliveries back when nobody asks for it |
 //! | `work` | what becomes of one leased delivery, in a pass or in a host |
 
 mod builder;
 mod error;
 mod handlers;
+mod host;
 mod inbox;
 mod pass;
 mod run_now;
@@ -19,6 +22,10 @@ mod work;
 
 pub use builder::InboxBuilder;
 pub use error::Error;
+pub use host::{
+    DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop, HostPhase, Load,
+    LoopHealth, Observer, ShutdownReport, shutdown_signal,
+};
 pub use inbox::Inbox;
 pub use pass::PassReport;
 pub use run_now::RunNowError;

@@ -16,7 +16,7 @@ pub use inbox_core::handler::{Batch, HandlerError};
 pub use inbox_core::message::{Headers, MessageId};
 pub use inbox_core::registry::{ContractsWithoutHandler, Registry, RegistryError};
 pub use inbox_core::schedule::{Acceptance, Receipt, ScheduleOptions, Scheduler};
-pub use inbox_hosting::{Error, Inbox};
+pub use inbox_hosting::{Error, HostHandle, Inbox, shutdown_signal};
 
 #[doc(inline)]
 pub use inbox_macros::{contract, handler, handlers, inbox_contract};
@@ -74,9 +74,14 @@ pub mod settle {
     pub use inbox_core::settle::*;
 }
 
-/// An inbox at work: what a program says before it starts, and what a pass reports.
+/// An inbox at work: what a program says before it starts, the host that goes on until it is told to
+/// stop, and what a pass reports.
 pub mod hosting {
-    pub use inbox_hosting::{InboxBuilder, PassReport, RunNowError};
+    pub use inbox_hosting::{
+        DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop, HostPhase,
+        InboxBuilder, Load, LoopHealth, Observer, PassReport, RunNowError, ShutdownReport,
+        shutdown_signal,
+    };
 }
 
 /// The embedded store: SQLite in a file or in memory. Needs the feature `sqlite`.

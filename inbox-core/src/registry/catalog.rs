@@ -33,4 +33,11 @@ impl Catalog {
         handlers.sort_by_key(|handler| (handler.key, handler.location));
         Self { contracts, handlers }
     }
+
+    /// The same contracts, for a program that leaves handling to others.
+    #[must_use]
+    pub fn without_handlers(mut self) -> Self {
+        self.handlers.clear();
+        self
+    }
 }

@@ -38,8 +38,11 @@ pub(crate) fn log(judged: &Judged, written: Result<DeliveryState, LeaseLost>) {
         (_, Err(error)) => {
             tracing::warn!(handler_key, %message_id, attempt, %error, "not settled");
         }
-        (Settlement::Done(_) | Settlement::Release, Ok(state)) => {
+        (Settlement::Done(_), Ok(state)) => {
             tracing::debug!(handler_key, %message_id, attempt, outcome = %state, "settled");
+        }
+        (Settlement::Release, Ok(state)) => {
+            tracing::debug!(handler_key, %message_id, attempt, %state, "not tried after all");
         }
         (
             Settlement::Retry { error, .. } | Settlement::Dead { error, .. },

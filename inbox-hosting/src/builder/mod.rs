@@ -1,3 +1,5 @@
+mod host;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +19,7 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::handlers::Handlers;
+use crate::host::{Control, HostOptions};
 use crate::inbox::Parts;
 use crate::{Error, Inbox};
 
@@ -32,6 +35,7 @@ pub struct InboxBuilder<S> {
     layers: Layers,
     chances: Chances,
     lease_duration: Duration,
+    host: HostOptions,
     problems: Vec<Problem>,
 }
 
@@ -43,6 +47,7 @@ impl<S: Store> InboxBuilder<S> {
             layers: Layers::default(),
             chances: Chances::default(),
             lease_duration: Duration::from_mins(1),
+            host: HostOptions::default(),
             problems: Vec::new(),
         }
     }
@@ -167,6 +172,11 @@ impl<S: Store> InboxBuilder<S> {
             }
         };
         let handlers = Handlers::new(&registry, &self.layers, &self.chances);
+        let (only, tenants) = (self.host.only.as_deref(), self.host.tenants.as_deref());
+        let limits = host::problems(only, tenants, &handlers);
+        if !limits.is_empty() {
+            return Err(RegistryError::new(limits).into());
+        }
         let (store, now) = (self.scheduler.store(), self.scheduler.clock().now());
         handlers.warn_about(&store.register_routes(handlers.routes(), now).await?);
         Ok(Inbox::new(Parts {
@@ -175,6 +185,8 @@ impl<S: Store> InboxBuilder<S> {
             registry,
             handlers,
             lease_duration: self.lease_duration,
+            control: Arc::new(Control::new(self.host.stall_after)),
+            host: self.host,
         }))
     }
 }

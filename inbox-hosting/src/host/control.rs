@@ -1,0 +1,109 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::board::Board;
+use super::{Health, HostPhase, Load};
+
+/// What a host obeys, and where it says how it is.
+#[derive(Debug)]
+pub(crate) struct Control {
+    pub(crate) phase: watch::Sender<HostPhase>,
+    pub(crate) paused: watch::Sender<bool>,
+    /// Until when handlers may go on, once the host is to stop.
+    pub(crate) stop: watch::Sender<Option<Instant>>,
+    pub(crate) load: watch::Sender<Load>,
+    /// Whether the pump holds nothing, and will not lease either.
+    pub(crate) rests: watch::Sender<bool>,
+    pub(crate) board: Board,
+}
+
+impl Control {
+    pub(crate) fn new(stall_after: Duration) -> Self {
+        Self {
+            phase: watch::Sender::default(),
+            paused: watch::Sender::default(),
+            stop: watch::Sender::default(),
+            load: watch::Sender::default(),
+            rests: watch::Sender::default(),
+            board: Board::new(stall_after),
+        }
+    }
+
+    /// Moves the moment at which handlers must be done: forward never, unless there was none.
+    pub(crate) fn stop_by(&self, deadline: Instant) {
+        self.stop.send_if_modified(|stop| {
+            let is_earlier = stop.is_none_or(|known| deadline < known);
+            if is_earlier {
+                *stop = Some(deadline);
+            }
+            is_earlier
+        });
+    }
+}
+
+/// Looks after a host while it runs, from anywhere: `inbox.control()`. Clones are one.
+#[derive(Clone)]
+pub struct HostControl(Arc<Control>);
+
+impl HostControl {
+    pub(crate) fn new(control: Arc<Control>) -> Self {
+        Self(control)
+    }
+
+    /// How the host is. Asks nobody and never waits.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        Health {
+            phase: *self.0.phase.borrow(),
+            paused: *self.0.paused.borrow(),
+            load: *self.0.load.borrow(),
+            loops: self.0.board.read(),
+        }
+    }
+
+    /// Leases nothing more until it is resumed. What the host holds is finished.
+    pub fn pause(&self) {
+        self.0.paused.send_replace(true);
+    }
+
+    /// Leases again.
+    pub fn resume(&self) {
+        self.0.paused.send_replace(false);
+    }
+
+    /// Pauses, and waits until the host holds nothing. Answers whether it came to that: not if
+    /// someone resumed it before.
+    ///
+    /// If the future is dropped, the host stays paused.
+    pub async fn drain(&self) -> bool {
+        self.pause();
+        let mut paused = self.0.paused.subscribe();
+        let mut rests = self.0.rests.subscribe();
+        let mut phase = self.0.phase.subscribe();
+        loop {
+            let is_running = *phase.borrow_and_update() == HostPhase::Running;
+            if *rests.borrow_and_update() || !is_running {
+                return true;
+            }
+            if !*paused.borrow_and_update() {
+                return false;
+            }
+            // An error would mean that the host's state is gone, and it is held here.
+            let _ = tokio::select! {
+                changed = paused.changed() => changed,
+                changed = rests.changed() => changed,
+                changed = phase.changed() => changed,
+            };
+        }
+    }
+}
+
+impl fmt::Debug for HostControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HostControl").field(&self.health()).finish()
+    }
+}

@@ -1,0 +1,219 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use inbox_core::dispatch::{CancellationToken, HeldLease};
+use inbox_core::message::MessageId;
+use inbox_core::store::{LeaseLost, LeaseToken, Renewed};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::work::Work;
+
+/// The leases of a host: the pump takes and settles them, the renewer keeps them.
+#[derive(Debug)]
+pub(crate) struct Leases {
+    duration: Duration,
+    state: Mutex<State>,
+    taken: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    live: BTreeMap<LeaseToken, Live>,
+    runs: BTreeMap<u64, Running>,
+    next_run: u64,
+}
+
+#[derive(Debug)]
+struct Live {
+    held: HeldLease,
+    /// By this process's clock: it was taken or renewed no earlier.
+    renewed: Instant,
+    /// Deliveries under it that are not settled.
+    open: usize,
+    /// Whether a handler was called for one of them.
+    is_begun: bool,
+    /// Deliveries under it that someone wants stopped.
+    cancelled: Vec<MessageId>,
+}
+
+/// What one call of a handler is at work on.
+#[derive(Debug)]
+struct Running {
+    deliveries: Vec<(LeaseToken, MessageId)>,
+    cancellation: CancellationToken,
+}
+
+impl Leases {
+    pub(crate) fn new(duration: Duration) -> Self {
+        Self { duration, state: Mutex::default(), taken: Notify::new() }
+    }
+
+    pub(crate) fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    /// A delivery was leased, which was asked for at `asked`.
+    pub(crate) fn hold(&self, work: &Work, asked: Instant) {
+        let mut state = self.lock();
+        let lease = state.live.entry(work.lease.token()).or_insert_with(|| {
+            self.taken.notify_one();
+            let held = work.lease.clone();
+            Live { held, renewed: asked, open: 0, is_begun: false, cancelled: Vec::new() }
+        });
+        lease.open += 1;
+    }
+
+    pub(crate) fn is_held(&self, token: LeaseToken) -> bool {
+        self.lock().live.contains_key(&token)
+    }
+
+    pub(crate) fn is_cancelled(&self, work: &Work) -> bool {
+        self.lock().is_cancelled(work.lease.token(), work.message_id)
+    }
+
+    /// A handler is called for these; answers the call's number, and what stops it.
+    pub(crate) fn begin(&self, works: &[Work]) -> (u64, CancellationToken) {
+        let cancellation = CancellationToken::new();
+        let mut state = self.lock();
+        for work in works {
+            match state.live.get_mut(&work.lease.token()) {
+                Some(lease) => lease.is_begun = true,
+                None => cancellation.cancel(),
+            }
+        }
+        let deliveries = works.iter().map(|work| (work.lease.token(), work.message_id)).collect();
+        let run = state.next_run;
+        state.next_run += 1;
+        state.runs.insert(run, Running { deliveries, cancellation: cancellation.clone() });
+        (run, cancellation)
+    }
+
+    /// The call is over.
+    pub(crate) fn end(&self, run: u64) {
+        let ended = self.lock().runs.remove(&run);
+        // Whoever waits on the token outside of the handler's future learns that it is over.
+        if let Some(running) = ended {
+            running.cancellation.cancel();
+        }
+    }
+
+    /// A delivery was settled, given up, or turned out to be another's.
+    pub(crate) fn done(&self, token: LeaseToken) {
+        let mut state = self.lock();
+        if let Some(lease) = state.live.get_mut(&token) {
+            lease.open = lease.open.saturating_sub(1);
+            if lease.open == 0 {
+                state.live.remove(&token);
+            }
+        }
+    }
+
+    /// Waits until there is a lease to renew, or until `latest`.
+    pub(crate) async fn renewal(&self, latest: Instant) {
+        let first = self.lock().live.values().map(|lease| lease.renewed).min();
+        match first.map(|renewed| renewed + self.duration / 3) {
+            Some(next) => tokio::time::sleep_until(next.min(latest)).await,
+            None => {
+                let _ = tokio::time::timeout_at(latest, self.taken.notified()).await;
+            }
+        }
+    }
+
+    /// The leases to renew now, if one of them cannot wait; and when the first of them expires.
+    pub(crate) fn to_renew(&self) -> Option<(Vec<LeaseToken>, Instant)> {
+        let (state, now) = (self.lock(), Instant::now());
+        let due = state.live.values().any(|lease| lease.renewed + self.duration / 3 <= now);
+        if !due {
+            return None;
+        }
+        // Young ones are left for another time: most are settled by then.
+        let old = state.live.iter().filter(|(_, lease)| lease.renewed + self.duration / 6 <= now);
+        let tokens = old.map(|(token, _)| *token).collect();
+        let first = state.live.values().map(|lease| lease.renewed).min().unwrap_or(now);
+        Some((tokens, first + self.duration))
+    }
+
+    /// Notes what the store answered to a renewal that began at `asked`.
+    pub(crate) fn renewed(
+        &self,
+        tokens: &[LeaseToken],
+        answers: Vec<Result<Renewed, LeaseLost>>,
+        asked: Instant,
+    ) {
+        let mut state = self.lock();
+        for (token, answer) in tokens.iter().zip(answers) {
+            // Settled meanwhile, it is nobody's loss.
+            let Some(lease) = state.live.get_mut(token) else { continue };
+            match answer {
+                Ok(renewed) => {
+                    lease.renewed = asked;
+                    lease.held.renewed(renewed.expires_at);
+                    lease.cancelled = renewed.cancelled;
+                }
+                Err(lost) => {
+                    tracing::warn!(error = %lost, "lease lost");
+                    state.forget(*token);
+                }
+            }
+        }
+        state.stop_what_is_cancelled();
+    }
+
+    /// Forgets what could not be renewed in time: by now it is another's.
+    pub(crate) fn expire(&self) {
+        let (mut state, now) = (self.lock(), Instant::now());
+        let expired = state.live.iter().filter(|(_, lease)| lease.renewed + self.duration <= now);
+        let expired: Vec<_> = expired.map(|(token, _)| *token).collect();
+        for token in expired {
+            tracing::warn!(%token, "lease lost: it could not be renewed in time");
+            state.forget(token);
+        }
+    }
+
+    /// Asks every handler to stop.
+    pub(crate) fn cancel_all(&self) {
+        self.lock().runs.values().for_each(|running| running.cancellation.cancel());
+    }
+
+    /// Forgets everything, and answers the leases under which no handler was called.
+    pub(crate) fn forget_all(&self) -> Vec<LeaseToken> {
+        let live = std::mem::take(&mut self.lock().live).into_iter();
+        live.filter(|(_, lease)| !lease.is_begun).map(|(token, _)| token).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing is half-done when a holder panics: nothing in here calls what could.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn is_cancelled(&self, token: LeaseToken, id: MessageId) -> bool {
+        self.live.get(&token).is_some_and(|lease| lease.cancelled.contains(&id))
+    }
+
+    fn forget(&mut self, token: LeaseToken) {
+        self.live.remove(&token);
+        let concerned = |running: &&Running| running.deliveries.iter().any(|(of, _)| *of == token);
+        self.runs.values().filter(concerned).for_each(|running| running.cancellation.cancel());
+    }
+
+    /// Stops the handlers whose work nobody wants any more: of a batch, all of it.
+    fn stop_what_is_cancelled(&self) {
+        let cancelled: BTreeSet<_> = self
+            .live
+            .iter()
+            .flat_map(|(token, lease)| lease.cancelled.iter().map(move |id| (*token, *id)))
+            .collect();
+        if cancelled.is_empty() {
+            return;
+        }
+        for running in self.runs.values() {
+            if running.deliveries.iter().all(|delivery| cancelled.contains(delivery)) {
+                running.cancellation.cancel();
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The loops that run for months: one host for each started inbox.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `start`, `handle`, `signal` | how it begins and how it is told to end |
+//! | `pump` | lease, dispatch, settle |
+//! | `leases`, `renew` | the leases it holds, and the thread that keeps them |
+//! | `listen`, `upkeep` | what wakes the pump: other processes, and time |
+//! | `supervise`, `pause` | loops that fail, and how long to wait then |
+//! | `control`, `board`, `health` | pause, resume and drain; how the host is |
+//! | `observe` | who is told about it |
+
+mod board;
+mod control;
+mod handle;
+mod health;
+mod leases;
+mod listen;
+mod observe;
+mod options;
+mod pause;
+mod pump;
+mod renew;
+mod shared;
+mod signal;
+mod start;
+mod supervise;
+mod upkeep;
+
+pub(crate) use control::Control;
+pub(crate) use options::HostOptions;
+
+pub use control::HostControl;
+pub use handle::HostHandle;
+pub use health::{Health, HostLoop, HostPhase, Load, LoopHealth};
+pub use observe::{DeliveryInfo, Event, Observer};
+pub use pump::ShutdownReport;
+pub use signal::shutdown_signal;
+pub use start::HostError;

@@ -1,0 +1,114 @@
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::time::Duration;
+
+use inbox_core::settle::Settlement;
+use inbox_core::store::{Lease, LeaseRequest, Store, StoreError};
+use tokio::time::Instant;
+
+use super::Pump;
+use crate::host::HostLoop;
+use crate::work::{Judged, Work};
+
+/// A claim that is under way.
+pub(super) type Claiming = Pin<Box<dyn Future<Output = Claim> + Send>>;
+
+/// What came of a claim.
+pub(super) struct Claim {
+    asked: Instant,
+    /// How much was asked for, for each of the handlers concerned, by key.
+    asked_for: Vec<(usize, String, u32)>,
+    answer: Result<Vec<Lease>, StoreError>,
+}
+
+impl<S: Store> Pump<S> {
+    /// Begins a claim, if there is room for what it may bring.
+    pub(super) fn lease(&mut self) {
+        let now = Instant::now();
+        if self.claiming.is_some() || self.is_paused() || now < self.claim_at {
+            return;
+        }
+        let wanted = self.desk.wanted(now);
+        if wanted.is_empty() {
+            return;
+        }
+        let asked_for = wanted
+            .iter()
+            .map(|(at, wanted)| (*at, wanted.handler_key.clone(), wanted.limit.get()))
+            .collect();
+        let inbox = self.shared.inbox.clone();
+        let request = LeaseRequest {
+            host: inbox.host().to_owned(),
+            duration: self.shared.leases.duration(),
+            wanted: wanted.into_iter().map(|(_, wanted)| wanted).collect(),
+        };
+        self.news = false;
+        self.claiming = Some(Box::pin(async move {
+            let asked = Instant::now();
+            let answer = inbox.store().lease(request, inbox.scheduler().clock().now()).await;
+            Claim { asked, asked_for, answer }
+        }));
+    }
+
+    /// Takes in what a claim brought.
+    pub(super) fn claimed(&mut self, claim: Claim) {
+        self.claiming = None;
+        let Claim { asked, asked_for, answer } = claim;
+        let leases = match answer {
+            Ok(leases) => leases,
+            Err(error) => {
+                self.shared.control.board.failed(HostLoop::Pump, &error);
+                self.claim_at = Instant::now() + self.pause.next();
+                return;
+            }
+        };
+        self.shared.control.board.well(HostLoop::Pump);
+        self.pause.reset();
+        let mut found: HashMap<String, u32> = HashMap::new();
+        let mut has_suspect = false;
+        let now = Instant::now();
+        for lease in leases {
+            let key = lease.handler_key.clone();
+            for work in Work::of(lease, asked) {
+                *found.entry(key.clone()).or_default() += 1;
+                has_suspect |= work.suspect;
+                self.shared.leases.hold(&work, asked);
+                if let Some(work) = self.desk.push(work, now) {
+                    // Nobody asked for it.
+                    self.settle_later(Judged::new(work, Settlement::Release));
+                }
+            }
+        }
+        self.plan_poll(!found.is_empty(), now);
+        for (at, key, limit) in asked_for {
+            self.desk.places[at].hungry = false;
+            let is_full = found.get(&key).is_some_and(|found| *found >= limit);
+            if is_full {
+                self.more.push(at);
+            }
+        }
+        // Where the last one filled its limit there may be more; so after a suspect, and after news
+        // that came while the claim was under way.
+        for at in std::mem::take(&mut self.more) {
+            self.desk.places[at].hungry = true;
+        }
+        if has_suspect || self.news {
+            self.desk.news();
+        }
+    }
+
+    /// When the store is asked without any news: soon after something was found, later and later
+    /// while nothing is. Where the bell rings for other processes too, only to be sure.
+    fn plan_poll(&mut self, has_found: bool, now: Instant) {
+        let longest = self.shared.options().poll_interval;
+        self.poll = match (self.shared.hears_everything(), has_found) {
+            (true, _) => longest,
+            (false, true) => SHORTEST_POLL.min(longest),
+            (false, false) => (self.poll * 2).min(longest),
+        };
+        self.poll_at = now + self.poll.mul_f64(0.9 + fastrand::f64() / 5.0);
+    }
+}
+
+/// Where nobody rings for other processes.
+pub(super) const SHORTEST_POLL: Duration = Duration::from_millis(25);

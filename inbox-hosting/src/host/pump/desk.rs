@@ -1,0 +1,203 @@
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use inbox_core::store::Wanted;
+use tokio::time::Instant;
+
+use super::place::Place;
+use crate::handlers::Handlers;
+use crate::host::HostOptions;
+use crate::work::Work;
+
+/// Deliveries in one claim of one key: nothing is gained by more.
+const CLAIM: usize = 500;
+
+/// Bytes that one claim should bring, and that the buffer should hold.
+const WEIGHT: usize = 32 * 1024 * 1024;
+
+/// How long others wait for a suspect, and a suspect for others: a crash of this process while it
+/// runs should accuse nobody else.
+const ALONE: Duration = Duration::from_millis(100);
+
+/// The bounded local buffer: what was leased and waits for a handler, and who may begin.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) places: Vec<Place>,
+    by_key: HashMap<&'static str, usize>,
+    concurrency: usize,
+    buffer: usize,
+    running: usize,
+    weight: usize,
+    /// Where the next look for something to begin starts: everyone gets a turn.
+    turn: usize,
+    suspect: Suspect,
+}
+
+/// A delivery whose earlier worker vanished.
+#[derive(Debug)]
+enum Suspect {
+    None,
+    Waiting(usize, Box<Work>, Instant),
+    Running(Instant),
+}
+
+impl Desk {
+    pub(super) fn new(handlers: &Handlers, options: &HostOptions) -> Self {
+        let concurrency = options.concurrency.get() as usize;
+        let mut desk = Self {
+            places: Vec::new(),
+            by_key: HashMap::new(),
+            concurrency,
+            buffer: options.buffer,
+            running: 0,
+            weight: 0,
+            turn: 0,
+            suspect: Suspect::None,
+        };
+        for (pipeline, wanted) in handlers.served(options.only.as_deref()) {
+            let at = desk.places.len();
+            desk.by_key.extend(pipeline.descriptor().keys().map(|key| (key, at)));
+            desk.places.push(Place::new(pipeline, wanted, concurrency));
+        }
+        desk
+    }
+
+    pub(super) fn queued(&self) -> usize {
+        let suspect = usize::from(matches!(self.suspect, Suspect::Waiting(..)));
+        self.places.iter().map(Place::queued).sum::<usize>() + suspect
+    }
+
+    /// There may be something new for everyone.
+    pub(super) fn news(&mut self) {
+        self.places.iter_mut().for_each(|place| place.hungry = true);
+    }
+
+    /// What is worth asking the store for, and for whom.
+    pub(super) fn wanted(&mut self, now: Instant) -> Vec<(usize, Wanted)> {
+        let free = self.concurrency.saturating_sub(self.running);
+        let left = (self.buffer + free).saturating_sub(self.queued());
+        let left = if self.weight < WEIGHT { left } else { 0 };
+        let hungry = self.places.iter().filter(|place| place.hungry).count().max(1);
+        let mut wanted = Vec::new();
+        for (at, place) in self.places.iter_mut().enumerate().filter(|(_, place)| place.hungry) {
+            let room = place.room(free, now).min(left.div_ceil(hungry));
+            let room = room.min(CLAIM).min(place.pace.fitting(WEIGHT));
+            // Whoever has nothing at all is given a chance, however full the buffer is of others.
+            let is_idle = place.running == 0 && place.queued() == 0;
+            let room = if is_idle && free > 0 { room.max(usize::from(left == 0)) } else { room };
+            let room = u32::try_from(room).unwrap_or(u32::MAX);
+            let Some(limit) = NonZeroU32::new(room) else { continue };
+            wanted.extend(place.wanted.iter().map(|key| (at, Wanted { limit, ..key.clone() })));
+        }
+        wanted
+    }
+
+    /// Takes in what was leased, unless nobody here serves its key: then it is answered.
+    pub(super) fn push(&mut self, work: Work, now: Instant) -> Option<Work> {
+        let Some(&at) = self.by_key.get(&*work.handler_key) else { return Some(work) };
+        let place = &mut self.places[at];
+        place.pace.weighs(work.weight());
+        self.weight += work.weight();
+        match work.suspect {
+            true => self.suspect = Suspect::Waiting(at, Box::new(work), now),
+            false => place.push(work, now),
+        }
+        None
+    }
+
+    /// The next call that can begin, and whose it is.
+    pub(super) fn next(&mut self, now: Instant) -> Option<(usize, Vec<Work>)> {
+        match std::mem::replace(&mut self.suspect, Suspect::None) {
+            Suspect::Waiting(at, work, since) => {
+                if self.running > 0 && since + ALONE > now {
+                    self.suspect = Suspect::Waiting(at, work, since);
+                    return None;
+                }
+                self.suspect = Suspect::Running(now);
+                self.places[at].begins(1, now);
+                return Some(self.begins(at, vec![*work]));
+            }
+            Suspect::Running(since) => {
+                self.suspect = Suspect::Running(since);
+                if since + ALONE > now {
+                    return None;
+                }
+            }
+            Suspect::None => {}
+        }
+        if self.running >= self.concurrency {
+            return None;
+        }
+        let (count, turn) = (self.places.len(), self.turn);
+        for at in (0..count).map(|step| (turn + step) % count.max(1)) {
+            if self.may_begin(at) && self.places[at].can_begin(now) {
+                self.turn = at + 1;
+                let works = self.places[at].pop(now);
+                return Some(self.begins(at, works));
+            }
+        }
+        None
+    }
+
+    /// Nobody takes the last slot of another handler, so that one which stalls stops only itself.
+    fn may_begin(&self, at: usize) -> bool {
+        let is_idle = |(other, place): &(usize, &Place)| *other != at && place.running == 0;
+        self.places[at].running == 0 || {
+            let idle = self.places.iter().enumerate().filter(is_idle).count();
+            self.running + idle.min(self.concurrency / 2) < self.concurrency
+        }
+    }
+
+    fn begins(&mut self, at: usize, works: Vec<Work>) -> (usize, Vec<Work>) {
+        self.running += 1;
+        let weight: usize = works.iter().map(Work::weight).sum();
+        self.weight = self.weight.saturating_sub(weight);
+        (at, works)
+    }
+
+    /// A call is over, which took so long unless it was cut off.
+    pub(super) fn ended(&mut self, at: usize, was_suspect: bool, took: Option<Duration>) {
+        self.running = self.running.saturating_sub(1);
+        let place = &mut self.places[at];
+        place.running = place.running.saturating_sub(1);
+        if let Some(took) = took {
+            place.pace.ended(took);
+        }
+        if was_suspect {
+            self.suspect = Suspect::None;
+        }
+    }
+
+    /// When time alone changes what can begin.
+    pub(super) fn wake_at(&self, now: Instant) -> Option<Instant> {
+        let suspect = match &self.suspect {
+            Suspect::None => None,
+            Suspect::Waiting(_, _, since) | Suspect::Running(since) => Some(*since + ALONE),
+        };
+        // What has passed waits for something else, such as a free slot.
+        self.places.iter().filter_map(Place::next).chain(suspect).filter(|at| *at > now).min()
+    }
+
+    /// Takes back what has waited for too long.
+    pub(super) fn stale(&mut self, now: Instant) -> Vec<Work> {
+        let stale = self.places.iter_mut().flat_map(|place| place.stale(now)).collect();
+        self.lightened(stale)
+    }
+
+    /// Takes back everything that has not begun.
+    pub(super) fn take_all(&mut self) -> Vec<Work> {
+        let mut all: Vec<_> = self.places.iter_mut().flat_map(Place::take_all).collect();
+        match std::mem::replace(&mut self.suspect, Suspect::None) {
+            Suspect::Waiting(_, work, _) => all.push(*work),
+            other => self.suspect = other,
+        }
+        self.lightened(all)
+    }
+
+    fn lightened(&mut self, works: Vec<Work>) -> Vec<Work> {
+        let weight: usize = works.iter().map(Work::weight).sum();
+        self.weight = self.weight.saturating_sub(weight);
+        works
+    }
+}

@@ -1,0 +1,263 @@
+//! Leases into a bounded buffer, dispatches under the limits of concurrency, and settles in groups.
+//!
+//! One task owns all of it, so that nothing outlives it: the buffer (`desk`, one `place` for each
+//! handler), the claim that is under way (`claim`), the calls of handlers (`run`), and the groups that
+//! are being written (`settle`). `stop` is how it ends.
+
+mod claim;
+mod desk;
+mod pace;
+mod place;
+mod run;
+mod settle;
+mod stop;
+
+use std::collections::HashMap;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use inbox_core::message::MessageId;
+use inbox_core::settle::Settlement;
+use inbox_core::store::{Bell, BellListener, LeaseToken, Store};
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
+
+use super::pause::Pause;
+use super::shared::Shared;
+use super::{HostLoop, Load};
+use crate::work::{Judged, Work};
+use claim::{Claim, Claiming};
+use desk::Desk;
+use run::Finished;
+use settle::Settling;
+
+pub use stop::ShutdownReport;
+
+/// It comes around this often, whatever happens.
+const ROUND: Duration = Duration::from_millis(500);
+
+/// The pump of a host.
+pub(super) struct Pump<S: Store> {
+    shared: Arc<Shared<S>>,
+    bell: Option<BellListener>,
+    desk: Desk,
+    claiming: Option<Claiming>,
+    /// Whether something may have become ready since the last claim began.
+    news: bool,
+    /// Handlers for which there may be more than the last claim brought.
+    more: Vec<usize>,
+    /// No claim before, because the last one failed.
+    claim_at: Instant,
+    pause: Pause,
+    /// When the store is asked without any news.
+    poll_at: Instant,
+    poll: Duration,
+    runs: JoinSet<Finished>,
+    slots: HashMap<Id, Slot>,
+    /// Deliveries whose handler was cut off.
+    aborted: Vec<(LeaseToken, MessageId)>,
+    done: Vec<Judged>,
+    others: Vec<Judged>,
+    settling: FuturesUnordered<Settling>,
+    in_writing: usize,
+    running: usize,
+    /// When it comes around next.
+    round_at: Instant,
+    report: ShutdownReport,
+}
+
+/// One call of a handler.
+struct Slot {
+    place: usize,
+    is_suspect: bool,
+    deliveries: Vec<(LeaseToken, MessageId)>,
+}
+
+impl<S: Store> Pump<S> {
+    pub(super) fn new(shared: Arc<Shared<S>>) -> Self {
+        let now = Instant::now();
+        let desk = Desk::new(&shared.inbox.parts().handlers, shared.options());
+        Self {
+            bell: shared.inbox.store().bell().map(Bell::listener),
+            desk,
+            claiming: None,
+            news: false,
+            more: Vec::new(),
+            claim_at: now,
+            pause: Pause::new(Duration::from_millis(50), Duration::from_secs(2)),
+            poll_at: now,
+            poll: claim::SHORTEST_POLL,
+            runs: JoinSet::new(),
+            slots: HashMap::new(),
+            aborted: Vec::new(),
+            done: Vec::new(),
+            others: Vec::new(),
+            settling: FuturesUnordered::new(),
+            in_writing: 0,
+            running: 0,
+            round_at: now,
+            report: ShutdownReport::default(),
+            shared,
+        }
+    }
+
+    /// Works until the host is told to stop.
+    pub(super) async fn run(mut self) -> ShutdownReport {
+        let mut stop = self.shared.control.stop.subscribe();
+        let mut paused = self.shared.control.paused.subscribe();
+        while stop.borrow_and_update().is_none() {
+            self.begin();
+            self.settle();
+            self.lease();
+            self.note_load();
+            let wake_at = self.wake_at();
+            tokio::select! {
+                Some(joined) = self.runs.join_next_with_id() => self.finished(joined),
+                Some(group) = self.settling.next() => self.settled(group),
+                claim = claimed(&mut self.claiming) => self.claimed(claim),
+                () = heard(&mut self.bell) => self.hear(),
+                () = sleep_until(wake_at) => self.come_around(),
+                Ok(()) = stop.changed() => {}
+                Ok(()) = paused.changed() => {}
+            }
+        }
+        self.stop(stop).await
+    }
+
+    /// Begins every call that can.
+    fn begin(&mut self) {
+        let now = Instant::now();
+        while let Some((place, works)) = self.desk.next(now) {
+            let pipeline = Arc::clone(&self.desk.places[place].pipeline);
+            let is_suspect = works.iter().any(|work| work.suspect);
+            let (works, lost): (Vec<Work>, Vec<Work>) =
+                works.into_iter().partition(|work| self.shared.leases.is_held(work.lease.token()));
+            for work in lost {
+                tracing::debug!(message_id = %work.message_id, "lost before its turn came");
+            }
+            if works.is_empty() {
+                self.desk.ended(place, is_suspect, None);
+                continue;
+            }
+            let deliveries: Vec<_> =
+                works.iter().map(|work| (work.lease.token(), work.message_id)).collect();
+            let run = run::run(Arc::clone(&self.shared), pipeline, works);
+            self.running += deliveries.len();
+            let id = self.runs.spawn(run).id();
+            self.slots.insert(id, Slot { place, is_suspect, deliveries });
+        }
+    }
+
+    /// A call is over, and with it perhaps others.
+    fn finished(&mut self, joined: Result<(Id, Finished), JoinError>) {
+        let mut next = Some(joined);
+        while let Some(joined) = next {
+            let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
+            let Some(slot) = self.slots.remove(&id) else { return };
+            self.running = self.running.saturating_sub(slot.deliveries.len());
+            match joined {
+                Ok((_, Finished { judged, took })) => {
+                    self.desk.ended(slot.place, slot.is_suspect, Some(took));
+                    for one in judged {
+                        self.settle_later(one);
+                    }
+                }
+                Err(error) => {
+                    self.desk.ended(slot.place, slot.is_suspect, None);
+                    match error.is_cancelled() {
+                        true => self.aborted.extend(slot.deliveries),
+                        // Not the handler's, which is caught: the deliveries come back when their
+                        // leases expire.
+                        false => {
+                            tracing::error!(%error, "a call failed as it never should");
+                            for (token, _) in slot.deliveries {
+                                self.shared.leases.done(token);
+                            }
+                        }
+                    }
+                }
+            }
+            next = self.runs.try_join_next_with_id();
+        }
+    }
+
+    fn hear(&mut self) {
+        self.news = true;
+        self.desk.news();
+    }
+
+    /// Nothing happened for a while, or it is time for something.
+    fn come_around(&mut self) {
+        let now = Instant::now();
+        self.round_at = now + ROUND;
+        if self.poll_at <= now && self.claiming.is_none() {
+            // Planned anew when the claim is answered; until then, not again at once.
+            self.poll_at = now + self.shared.options().poll_interval;
+            self.desk.news();
+        }
+        for work in self.desk.stale(now) {
+            self.settle_later(Judged::new(work, Settlement::Release));
+        }
+        if self.claiming.is_none() && self.claim_at <= now {
+            self.shared.control.board.tick(HostLoop::Pump);
+        }
+    }
+
+    fn wake_at(&self) -> Instant {
+        let now = Instant::now();
+        let retry = Some(self.claim_at).filter(|at| *at > now);
+        let others = [retry, self.desk.wake_at(now)].into_iter().flatten();
+        others.fold(self.round_at.min(self.poll_at), Instant::min)
+    }
+
+    fn is_paused(&self) -> bool {
+        *self.shared.control.paused.borrow()
+    }
+
+    fn is_idle(&self) -> bool {
+        self.claiming.is_none() && self.load().held() == 0
+    }
+
+    fn load(&self) -> Load {
+        let unsettled = self.done.len() + self.others.len() + self.in_writing;
+        Load { buffered: self.desk.queued(), running: self.running, unsettled }
+    }
+
+    /// Says what is held.
+    fn note_load(&self) {
+        let (control, load) = (&self.shared.control, self.load());
+        control.load.send_if_modified(|known| std::mem::replace(known, load) != load);
+        let rests = self.is_paused() && self.is_idle();
+        control.rests.send_if_modified(|known| std::mem::replace(known, rests) != rests);
+    }
+}
+
+// It ended, or failed as it never should, and its tasks with it.
+impl<S: Store> Drop for Pump<S> {
+    fn drop(&mut self) {
+        let unbegun = self.shared.leases.forget_all();
+        let now = self.shared.inbox.scheduler().clock().now();
+        self.shared.inbox.store().abandon(unbegun, now);
+        self.shared.control.load.send_replace(Load::default());
+        self.shared.control.rests.send_replace(false);
+    }
+}
+
+async fn claimed(claiming: &mut Option<Claiming>) -> Claim {
+    poll_fn(|context| match claiming {
+        Some(claim) => claim.as_mut().poll(context),
+        None => Poll::Pending,
+    })
+    .await
+}
+
+async fn heard(bell: &mut Option<BellListener>) {
+    match bell {
+        Some(bell) => bell.heard().await,
+        None => std::future::pending().await,
+    }
+}

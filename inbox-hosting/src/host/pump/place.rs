@@ -1,0 +1,131 @@
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use inbox_core::dispatch::Pipeline;
+use inbox_core::store::Wanted;
+use tokio::time::Instant;
+
+use super::pace::{Pace, Starts};
+use crate::work::{Work, batch_size};
+
+/// What waits in the buffer for longer is given back, for others to take.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// One handler at the desk: what was leased for it, and how much more it can take.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) pipeline: Arc<Pipeline>,
+    /// How each of its keys is asked for.
+    pub(super) wanted: Vec<Wanted>,
+    queue: VecDeque<(Work, Instant)>,
+    /// Deliveries of one call, and how long an incomplete call waits for more.
+    batch: usize,
+    linger: Duration,
+    /// Calls at the same time.
+    most: usize,
+    pub(super) running: usize,
+    /// Whether there may be more in the store.
+    pub(super) hungry: bool,
+    pub(super) pace: Pace,
+    starts: Option<Starts>,
+}
+
+impl Place {
+    pub(super) fn new(pipeline: Arc<Pipeline>, wanted: Vec<Wanted>, concurrency: usize) -> Self {
+        let options = &pipeline.descriptor().options;
+        let most = options.concurrency.process.map_or(concurrency, |most| most.get() as usize);
+        Self {
+            batch: batch_size(&pipeline),
+            linger: options.batch.map_or(Duration::ZERO, |batch| batch.linger),
+            most: most.min(concurrency),
+            starts: options.rate.map(Starts::new),
+            queue: VecDeque::new(),
+            running: 0,
+            hungry: true,
+            pace: Pace::default(),
+            pipeline,
+            wanted,
+        }
+    }
+
+    pub(super) fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(super) fn push(&mut self, work: Work, now: Instant) {
+        self.queue.push_back((work, now));
+    }
+
+    /// How many more deliveries are worth leasing now, if any: `free` slots are, for anyone.
+    pub(super) fn room(&mut self, free: usize, now: Instant) -> usize {
+        let slots = self.most.saturating_sub(self.running).min(free);
+        let mut capacity = (slots + self.pace.ahead(self.most)).saturating_mul(self.batch);
+        if let Some(starts) = &mut self.starts {
+            capacity = capacity.min(starts.left(now));
+        }
+        let room = capacity.saturating_sub(self.queue.len());
+        // In large steps, unless there is nothing left to do meanwhile.
+        let is_worth_it = self.queue.is_empty() || room * 2 >= capacity;
+        if is_worth_it { room } else { 0 }
+    }
+
+    /// Whether a call can begin now, as far as this handler is concerned.
+    pub(super) fn can_begin(&mut self, now: Instant) -> bool {
+        let Some((_, since)) = self.queue.front() else { return false };
+        self.running < self.most
+            && (self.queue.len() >= self.batch || *since + self.linger <= now)
+            && self.starts.as_mut().is_none_or(|starts| starts.left(now) > 0)
+    }
+
+    /// What the next call is given.
+    pub(super) fn pop(&mut self, now: Instant) -> Vec<Work> {
+        let left = self.starts.as_mut().map_or(usize::MAX, |starts| starts.left(now));
+        let mut works: Vec<Work> = Vec::new();
+        while works.len() < self.batch.min(left) {
+            let fits = self.queue.front().is_some_and(|(work, _)| {
+                works.first().is_none_or(|first: &Work| first.goes_with(work))
+            });
+            match self.queue.pop_front().filter(|_| fits) {
+                Some((work, _)) => works.push(work),
+                None => break,
+            }
+        }
+        self.begins(works.len(), now);
+        works
+    }
+
+    /// A call begins for so many deliveries.
+    pub(super) fn begins(&mut self, deliveries: usize, now: Instant) {
+        self.running += 1;
+        if let Some(starts) = &mut self.starts {
+            starts.begin(deliveries, now);
+        }
+    }
+
+    /// When time alone lets a call begin, or makes room.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let lingers = self.queue.front().filter(|_| self.running < self.most && self.batch > 1);
+        let lingers = lingers.map(|(_, since)| *since + self.linger);
+        let starts = self.starts.as_ref().and_then(Starts::next);
+        let starts = starts.filter(|_| self.hungry || !self.queue.is_empty());
+        lingers.into_iter().chain(starts).min()
+    }
+
+    /// Takes back everything that has not begun, if it has waited for too long.
+    pub(super) fn stale(&mut self, now: Instant) -> Vec<Work> {
+        let longest = LONGEST_WAIT.max(2 * self.linger);
+        match self.queue.front() {
+            Some((_, since)) if *since + longest <= now => {
+                self.pace.lasts(longest);
+                self.take_all()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Takes back everything that has not begun.
+    pub(super) fn take_all(&mut self) -> Vec<Work> {
+        self.queue.drain(..).map(|(work, _)| work).collect()
+    }
+}

@@ -1,0 +1,118 @@
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use inbox_core::settle::Settlement;
+use inbox_core::store::{DeliveryState, LeaseLost, Store, StoreError};
+use tokio::time::{Instant, sleep};
+
+use super::Pump;
+use crate::host::pause::Pause;
+use crate::host::shared::Shared;
+use crate::host::{DeliveryInfo, Event, HostLoop};
+use crate::work::{Judged, Unsure, log};
+
+/// Deliveries that are settled together.
+const GROUP: usize = 500;
+
+/// Groups that are written at the same time.
+const WRITES: usize = 2;
+
+/// A group that is being written.
+pub(super) type Settling = Pin<Box<dyn Future<Output = Vec<Settled>> + Send>>;
+
+/// What became of a delivery; nothing, if the store could not be told.
+pub(super) type Settled = (Judged, Option<Result<DeliveryState, LeaseLost>>);
+
+impl<S: Store> Pump<S> {
+    /// To be written with the next group. Failures have groups of their own: they take longer.
+    pub(super) fn settle_later(&mut self, judged: Judged) {
+        match judged.settle.settlement {
+            Settlement::Done(_) => self.done.push(judged),
+            _ => self.others.push(judged),
+        }
+    }
+
+    /// Writes what there is to write. It never waits for more: what comes while a group is written
+    /// is the next group.
+    pub(super) fn settle(&mut self) {
+        while self.settling.len() < WRITES {
+            let queue = if self.done.is_empty() { &mut self.others } else { &mut self.done };
+            if queue.is_empty() {
+                return;
+            }
+            let group: Vec<_> = queue.drain(..queue.len().min(GROUP)).collect();
+            self.in_writing += group.len();
+            self.settling.push(Box::pin(write(Arc::clone(&self.shared), group)));
+        }
+    }
+
+    /// Takes note of what was written.
+    pub(super) fn settled(&mut self, group: Vec<Settled>) {
+        self.in_writing = self.in_writing.saturating_sub(group.len());
+        let mut has_written = false;
+        for (judged, written) in group {
+            self.shared.leases.done(judged.settle.token);
+            if judged.work.suspect {
+                // The next one may be leased.
+                self.desk.news();
+            }
+            let Some(written) = written else { continue };
+            has_written = true;
+            log(&judged, written);
+            self.report.add(&judged.settle.settlement, written);
+            let info = || DeliveryInfo::from(&judged.work);
+            self.shared.observers.tell(|| match written {
+                Ok(state) => Event::Settled { delivery: info(), state },
+                Err(_) => Event::LeaseLost(info()),
+            });
+        }
+        if has_written {
+            self.shared.control.board.well(HostLoop::Pump);
+        }
+    }
+}
+
+/// Writes a group, and goes on trying for as long as the leases hold: the handlers have run.
+async fn write<S: Store>(shared: Arc<Shared<S>>, group: Vec<Judged>) -> Vec<Settled> {
+    match try_write(&shared, &group).await {
+        Ok(written) => group.into_iter().zip(written.into_iter().map(Some)).collect(),
+        Err(_) if group.len() > 1 => {
+            // One of them may be to blame, so each is written alone.
+            let mut settled = Vec::with_capacity(group.len());
+            for one in group {
+                let written = try_write(&shared, std::slice::from_ref(&one)).await;
+                let written = written.ok().and_then(|written| written.into_iter().next());
+                settled.push((one, written));
+            }
+            settled
+        }
+        Err(error) => {
+            tracing::error!(%error, "could not settle: the deliveries come back when their leases expire");
+            group.into_iter().map(|one| (one, None)).collect()
+        }
+    }
+}
+
+async fn try_write<S: Store>(
+    shared: &Shared<S>,
+    group: &[Judged],
+) -> Result<Vec<Result<DeliveryState, LeaseLost>>, StoreError> {
+    let begun = Instant::now();
+    let mut pause = Pause::new(Duration::from_millis(50), Duration::from_secs(1));
+    let mut unsure = Unsure::default();
+    loop {
+        let error = match shared.inbox.settle(group, &mut unsure).await {
+            Ok(written) => return Ok(written),
+            Err(error) => error,
+        };
+        shared.control.board.failed(HostLoop::Pump, &error);
+        let is_over = !group.iter().any(|one| shared.leases.is_held(one.settle.token));
+        // What does not pass by itself may still be one row's fault: then the others should not wait.
+        let is_patient = error.is_transient() || begun.elapsed() < shared.leases.duration() / 10;
+        if is_over || !is_patient {
+            return Err(error);
+        }
+        sleep(pause.next()).await;
+    }
+}

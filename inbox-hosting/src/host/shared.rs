@@ -1,0 +1,36 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use inbox_core::store::Store;
+
+use super::control::Control;
+use super::leases::Leases;
+use super::observe::Observers;
+use crate::Inbox;
+use crate::host::HostOptions;
+
+/// What the loops of a running host have in common.
+pub(super) struct Shared<S> {
+    pub(super) inbox: Inbox<S>,
+    pub(super) control: Arc<Control>,
+    pub(super) leases: Leases,
+    pub(super) observers: Observers,
+    /// Whether the bell rings for what other processes do.
+    pub(super) listens: AtomicBool,
+}
+
+impl<S: Store> Shared<S> {
+    pub(super) fn options(&self) -> &HostOptions {
+        &self.inbox.parts().host
+    }
+
+    /// Whether the host was told to stop.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.control.stop.borrow().is_some()
+    }
+
+    /// Whether the bell rings for everything: then the store need not be asked all the time.
+    pub(super) fn hears_everything(&self) -> bool {
+        self.inbox.store().bell().is_some() && self.listens.load(Ordering::Relaxed)
+    }
+}

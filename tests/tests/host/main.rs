@@ -1,0 +1,6 @@
+//! A host at work: it begins, wakes, works within its limits, gets over what goes wrong, and ends.
+
+#![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
+
+mod kit;
+mod runs;
