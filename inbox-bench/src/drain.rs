@@ -49,10 +49,10 @@ pub(crate) async fn while_a_transaction_is_open(
 }
 
 /// When how many had been settled.
-struct Drain(Vec<(Duration, usize)>);
+pub(crate) struct Drain(Vec<(Duration, usize)>);
 
 impl Drain {
-    async fn of(place: &Place, side: &Arc<Side>, count: usize) -> Result<Self> {
+    pub(crate) async fn of(place: &Place, side: &Arc<Side>, count: usize) -> Result<Self> {
         warm::work(side).await?;
         let before = place.done().await?;
         place.fill(count).await?;
@@ -70,7 +70,7 @@ impl Drain {
     }
 
     /// How long it took until `count` were settled.
-    fn until(&self, count: usize) -> Duration {
+    pub(crate) fn until(&self, count: usize) -> Duration {
         let mut total = 0;
         let reached = self.0.iter().find(|(_, settled)| {
             total += settled;

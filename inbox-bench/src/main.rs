@@ -6,6 +6,7 @@
 mod arguments;
 mod contract;
 mod drain;
+mod host;
 mod measure;
 mod ours;
 mod pickup;
@@ -58,6 +59,7 @@ async fn run() -> Result<()> {
         schedule::by_sixteen(&place, round, &mut report).await?;
         schedule::by_thousand(&place, round, &mut report).await?;
         drain::plain(&place, round, &mut report).await?;
+        host::drain(&place, round, &mut report).await?;
         if round < LONG_ROUNDS {
             drain::while_a_transaction_is_open(&place, round, &mut report).await?;
             pickup::at_a_steady_pace(&place, round, &mut report).await?;

@@ -43,6 +43,10 @@ impl Ours {
         Ok(Self { scheduler: Scheduler::new(Arc::clone(&store)), store, request })
     }
 
+    pub(crate) fn store(&self) -> &PostgresStore {
+        &self.store
+    }
+
     pub(crate) async fn schedule(&self, command: Command) -> Result<()> {
         self.scheduler.schedule(command, ScheduleOptions::new()).await?;
         Ok(())

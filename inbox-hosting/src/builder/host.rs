@@ -12,8 +12,9 @@ use crate::handlers::Handlers;
 /// How the host works that `start` and `run_until` begin. The defaults drain a backlog as fast as the
 /// store gives it.
 impl<S: Store> InboxBuilder<S> {
-    /// At most this many calls of handlers at the same time; 64 where nothing is said. A handler's own
-    /// limit is `#[handler(concurrency = ..)]`.
+    /// At most this many calls of handlers at the same time; 64 where nothing is said. One of them is
+    /// kept free for each handler that has none, up to a quarter of them all, so that one handler's
+    /// stalling stops no other. A handler's own limit is `#[handler(concurrency = ..)]`.
     pub fn concurrency(mut self, calls: u32) -> Self {
         match NonZeroU32::new(calls) {
             Some(calls) => self.host.concurrency = calls,

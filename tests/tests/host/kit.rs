@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use inbox::dispatch::CancellationToken;
 use inbox::hosting::{Health, InboxBuilder};
 use inbox::sqlite::SqliteStore;
 use inbox::store::{DeliveryState, Inspect, Store};
@@ -52,15 +51,26 @@ struct Inner {
     seen: watch::Sender<Seen>,
     permits: Semaphore,
     open: (Mutex<bool>, std::sync::Condvar),
-    stopped: Mutex<Vec<CancellationToken>>,
 }
 
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Default)]
 pub(crate) struct Seen {
     pub(crate) began: BTreeMap<u64, u32>,
     pub(crate) ended: BTreeMap<u64, u32>,
     pub(crate) running: usize,
     pub(crate) most: usize,
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (began, ended) = (self.began.len(), self.ended.len());
+        let again: Vec<_> = self.began.iter().filter(|(_, times)| **times > 1).take(5).collect();
+        let (running, most) = (self.running, self.most);
+        write!(
+            f,
+            "{began} began, {ended} ended, {running} running (at most {most}), again: {again:?}"
+        )
+    }
 }
 
 impl Default for Gate {
@@ -69,7 +79,6 @@ impl Default for Gate {
             seen: watch::Sender::default(),
             permits: Semaphore::new(0),
             open: Default::default(),
-            stopped: Mutex::default(),
         }))
     }
 }
@@ -110,14 +119,8 @@ impl Gate {
         self.0.open.1.notify_all();
     }
 
-    /// The tokens of those who were told to stop.
-    pub(crate) fn stopped(&self) -> usize {
-        self.0.stopped.lock().unwrap().iter().filter(|token| token.is_cancelled()).count()
-    }
-
     pub(crate) async fn run(&self, task: &Task, context: &Context) -> Result<(), String> {
         let _running = self.begin(task.number);
-        self.0.stopped.lock().unwrap().push(context.cancellation().clone());
         match task.what {
             What::Pass => {}
             What::Wait => self.0.permits.acquire().await.unwrap().forget(),

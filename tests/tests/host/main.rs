@@ -2,5 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod control;
+mod harm;
 mod kit;
 mod runs;
+mod shutdown;

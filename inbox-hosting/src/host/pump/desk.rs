@@ -145,7 +145,7 @@ impl Desk {
         let is_idle = |(other, place): &(usize, &Place)| *other != at && place.running == 0;
         self.places[at].running == 0 || {
             let idle = self.places.iter().enumerate().filter(is_idle).count();
-            self.running + idle.min(self.concurrency / 2) < self.concurrency
+            self.running + idle.min(self.concurrency / 4) < self.concurrency
         }
     }
 
