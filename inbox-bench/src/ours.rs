@@ -29,6 +29,7 @@ impl Ours {
             contract: "bench".to_owned(),
             handler_key: HANDLER.to_owned(),
             supersedes: Vec::new(),
+            context: String::new(),
         };
         store.register_routes(vec![route], Now::OfStore).await?;
         let limit = NonZeroU32::MIN.saturating_add(BATCH - 1);

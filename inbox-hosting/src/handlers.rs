@@ -56,6 +56,7 @@ impl Handlers {
                 contract: descriptor.contract.name.to_owned(),
                 handler_key: descriptor.key.to_owned(),
                 supersedes: descriptor.legacy.iter().map(|key| (*key).to_owned()).collect(),
+                context: descriptor.context.unwrap_or_default().to_owned(),
             }
         };
         self.all.iter().map(route).collect()

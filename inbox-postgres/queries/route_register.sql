@@ -1,6 +1,6 @@
 -- A key that was superseded stays so, unless it supersedes its successor in turn.
-INSERT INTO :schema.route AS route (contract, handler_key, superseded_by, registered_at)
-SELECT contract, handler_key, superseded_by, coalesce($4::timestamptz, clock_timestamp())
+INSERT INTO :schema.route AS route (contract, handler_key, superseded_by, registered_at, context)
+SELECT contract, handler_key, superseded_by, coalesce($4::timestamptz, clock_timestamp()), $5::text
 FROM unnest($1::text[], $2::text[], $3::text[])
     AS given (contract, handler_key, superseded_by)
 ORDER BY contract, handler_key

@@ -21,6 +21,7 @@ mod marks;
 mod migrate;
 mod options;
 mod refusal;
+mod routes;
 mod row;
 mod schedule;
 mod schema;

@@ -24,6 +24,11 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "schedule",
         sql: include_str!("../migrations/0002_schedule.sql"),
     },
+    Migration {
+        version: 3,
+        name: "boundaries",
+        sql: include_str!("../migrations/0003_boundaries.sql"),
+    },
 ];
 
 /// The table of what was applied.

@@ -17,6 +17,7 @@ mod maintain;
 mod migrate;
 mod options;
 mod release;
+mod routes;
 mod row;
 mod schedule;
 mod settle;

@@ -1,15 +1,14 @@
 use std::time::Duration;
 
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
-use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, StoreFuture};
+use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreFuture};
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
-use crate::SqliteStore;
 use crate::held::Held;
 use crate::row::timestamp;
-use crate::schedule;
 use crate::sql::sql;
+use crate::{SqliteStore, routes, schedule};
 
 /// Rows that one transaction moves while a handler registers.
 const PAGE: u32 = 1_000;
@@ -19,11 +18,7 @@ impl Maintain for SqliteStore {
         Box::pin(async move {
             let registered = self.write(move |connection| {
                 let now = now.or_else(Timestamp::now);
-                if let Some(taken) = taken(connection, &routes)? {
-                    return Ok(Err(taken));
-                }
-                routes.iter().try_for_each(|route| register(connection, route, now))?;
-                known(connection, &routes).map(Ok)
+                routes::register(connection, &routes, now)
             });
             let known = registered.await??;
             // In pages: others must get their turn.
@@ -60,43 +55,6 @@ impl Maintain for SqliteStore {
             self.write(move |connection| reclaim(connection, limit, now.or_else(Timestamp::now))),
         )
     }
-}
-
-/// The first key that takes another contract.
-fn taken(connection: &Connection, routes: &[Route]) -> Result<Option<StoreError>> {
-    for Route { contract, handler_key, .. } in routes {
-        let mut select = connection.prepare_cached(sql!("route_taken"))?;
-        let taken_by: Option<String> =
-            select.query_row([handler_key, contract], |row| row.get(0)).optional()?;
-        if let Some(taken_by) = taken_by {
-            return Ok(Some(StoreError::key_taken(handler_key, contract, &taken_by)));
-        }
-    }
-    Ok(None)
-}
-
-fn register(connection: &Connection, route: &Route, now: Timestamp) -> Result<()> {
-    let Route { contract, handler_key, supersedes } = route;
-    for old in supersedes {
-        let mut supersede = connection.prepare_cached(sql!("route_supersede"))?;
-        supersede.execute(params![contract, old, handler_key, now.as_micros()])?;
-    }
-    let mut register = connection.prepare_cached(sql!("route_register"))?;
-    register.execute(params![contract, handler_key, now.as_micros()])?;
-    let supersedes = serde_json::Value::from(supersedes.clone()).to_string();
-    let mut restore = connection.prepare_cached(sql!("route_restore"))?;
-    restore.execute(params![contract, handler_key, supersedes])?;
-    Ok(())
-}
-
-fn known(connection: &Connection, routes: &[Route]) -> Result<Vec<KnownRoute>> {
-    let contracts: Vec<_> = routes.iter().map(|route| route.contract.as_str()).collect();
-    let mut select = connection.prepare_cached(sql!("routes"))?;
-    let known = select.query_map([serde_json::Value::from(contracts).to_string()], |row| {
-        let (contract, handler_key) = (row.get(0)?, row.get(1)?);
-        Ok(KnownRoute { contract, handler_key, superseded_by: row.get(2)? })
-    })?;
-    known.collect()
 }
 
 fn route(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {

@@ -12,8 +12,14 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "spine", sql: include_str!("../migrations/0001_spine.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "spine", sql: include_str!("../migrations/0001_spine.sql") },
+    Migration {
+        version: 2,
+        name: "boundaries",
+        sql: include_str!("../migrations/0002_boundaries.sql"),
+    },
+];
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS inbox_migration (
     version    INTEGER NOT NULL PRIMARY KEY,

@@ -28,6 +28,7 @@ fn route(handler_key: &str, supersedes: &[&str]) -> Route {
         contract: "event".to_owned(),
         handler_key: handler_key.to_owned(),
         supersedes: supersedes.iter().map(|key| (*key).to_owned()).collect(),
+        context: String::new(),
     }
 }
 

@@ -4,28 +4,34 @@
 
 use std::time::Duration;
 
-use inbox::registry::Catalog;
+use inbox::registry::{Catalog, Registry};
 use inbox::sqlite::{SqliteStore, in_memory};
-use inbox::store::DeliveryState;
-use inbox::{Inbox, ScheduleOptions, handler, inbox_contract};
+use inbox::store::{DeliveryState, StoreErrorKind};
+use inbox::{Error, Inbox, ScheduleOptions, handler, inbox_contract};
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "event", version = 1)]
 #[derive(Serialize, Deserialize)]
 struct Event;
 
-#[handler(key = "old-name", context = "old")]
+#[handler(key = "old-name")]
 async fn old_name(_event: Event) {}
 
-#[handler(key = "new-name", legacy = ["was-named"], context = "new")]
+#[handler(key = "new-name", legacy = ["was-named"])]
 async fn new_name(_event: Event) {}
 
-#[handler(key = "was-elsewhere", context = "elsewhere")]
-async fn elsewhere(_event: Event) {}
+#[handler(key = "book", context = "billing")]
+async fn book(_event: Event) {}
 
-/// A program with the handlers of one context.
-async fn worker(store: &SqliteStore, context: &str) -> Inbox<SqliteStore> {
-    Inbox::builder(store.clone()).context(context).build().await.unwrap()
+#[handler(key = "pack", context = "shipping")]
+async fn pack(_event: Event) {}
+
+/// A program that links one handler alone.
+async fn worker(store: &SqliteStore, key: &str) -> Inbox<SqliteStore> {
+    let linked = Registry::builder().build().unwrap();
+    let handler = linked.handler(key).unwrap().descriptor();
+    let catalog = Catalog::new(linked.contracts().iter().copied(), [handler]);
+    Inbox::builder(store.clone()).catalog(catalog).build().await.unwrap()
 }
 
 /// A program that links no handler at all.
@@ -45,7 +51,7 @@ async fn keys(
 #[tokio::test]
 async fn a_program_without_handlers_schedules_for_those_that_have_them() {
     let store = in_memory().await.unwrap();
-    let (old, new) = (worker(&store, "old").await, worker(&store, "new").await);
+    let (old, new) = (worker(&store, "old-name").await, worker(&store, "new-name").await);
     let writer = writer(&store).await;
     let receipt = writer.scheduler().schedule(Event, ScheduleOptions::new()).await.unwrap();
     assert_eq!(writer.process_pending().await.unwrap().leased, 0);
@@ -65,7 +71,7 @@ async fn a_message_without_a_route_waits_and_is_routed_when_a_handler_registers(
     let later = ScheduleOptions::new().delay(Duration::from_hours(1));
     let later = writer.scheduler().schedule(Event, later).await.unwrap();
     assert_eq!(keys(&writer, receipt.message_id()).await, [(None, DeliveryState::Waiting)]);
-    let old = worker(&store, "old").await;
+    let old = worker(&store, "old-name").await;
     let some = |key: &str| Some(key.to_owned());
     let expected = [(some("old-name"), DeliveryState::Pending)];
     assert_eq!(keys(&writer, receipt.message_id()).await, expected);
@@ -73,7 +79,7 @@ async fn a_message_without_a_route_waits_and_is_routed_when_a_handler_registers(
     assert_eq!(keys(&writer, later.message_id()).await, expected);
     assert_eq!(old.process_pending().await.unwrap().completed, 1);
     // A second handler is given only what is accepted from now on.
-    let new = worker(&store, "new").await;
+    let new = worker(&store, "new-name").await;
     assert_eq!(new.process_pending().await.unwrap().leased, 0);
 }
 
@@ -85,6 +91,7 @@ async fn a_renamed_handler_takes_over_and_what_was_stored_before_is_drained() {
         contract: "event".to_owned(),
         handler_key: "was-named".to_owned(),
         supersedes: Vec::new(),
+        context: String::new(),
     };
     store.register_routes(vec![before.clone()], Now::OfStore).await.unwrap();
     let writer = writer(&store).await;
@@ -93,7 +100,7 @@ async fn a_renamed_handler_takes_over_and_what_was_stored_before_is_drained() {
         receipt.message_id()
     };
     let stored_before = schedule().await;
-    let new = worker(&store, "new").await;
+    let new = worker(&store, "new-name").await;
     // A program of the old name starts once more: the name stays superseded.
     store.register_routes(vec![before], Now::OfStore).await.unwrap();
     let stored_after = schedule().await;
@@ -101,4 +108,27 @@ async fn a_renamed_handler_takes_over_and_what_was_stored_before_is_drained() {
     let completed = |key: &str| [(Some(key.to_owned()), DeliveryState::Completed)];
     assert_eq!(keys(&writer, stored_before).await, completed("was-named"));
     assert_eq!(keys(&writer, stored_after).await, completed("new-name"));
+}
+
+#[tokio::test]
+async fn a_second_bounded_context_on_one_store_does_not_start() {
+    let store = in_memory().await.unwrap();
+    let context = |name: &str| Inbox::builder(store.clone()).context(name).build();
+    let billing = context("billing").await.unwrap();
+    let Err(Error::Store(error)) = context("shipping").await else { panic!("it started") };
+    assert_eq!(error.kind(), StoreErrorKind::ContextTaken);
+    let said = "handlers of context `shipping` cannot be registered beside handler key `book` of \
+                context `billing`";
+    assert!(error.to_string().starts_with(said), "{error}");
+    let Err(Error::Store(error)) = Inbox::builder(store.clone()).build().await else {
+        panic!("what has no context started")
+    };
+    assert_eq!(error.kind(), StoreErrorKind::ContextTaken);
+    // More of the same context, and those that only schedule, are welcome.
+    context("billing").await.unwrap();
+    let writer = writer(&store).await;
+    let receipt = writer.scheduler().schedule(Event, ScheduleOptions::new()).await.unwrap();
+    assert_eq!(billing.process_pending().await.unwrap().completed, 1);
+    let expected = [(Some("book".to_owned()), DeliveryState::Completed)];
+    assert_eq!(keys(&writer, receipt.message_id()).await, expected);
 }

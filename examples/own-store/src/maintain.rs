@@ -10,8 +10,9 @@ use crate::table::{Name, Place, Row, Table};
 impl Maintain for MemoryStore {
     fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
         let registered = self.verb(move |table| {
-            if let Some(taken) = routes.iter().find_map(|route| table.taken(route)) {
-                return Err(taken);
+            let taken = || routes.iter().find_map(|route| table.taken(route));
+            if let Some(refusal) = table.foreign(&routes).or_else(taken) {
+                return Err(refusal);
             }
             for route in &routes {
                 table.register(route);

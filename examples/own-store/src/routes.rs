@@ -3,6 +3,15 @@ use inbox::store::{KnownRoute, Route, StoreError};
 use crate::table::Table;
 
 impl Table {
+    /// Why routes cannot be registered: they would stand beside those of another context.
+    pub(crate) fn foreign(&self, routes: &[Route]) -> Option<StoreError> {
+        let context = &routes.first()?.context;
+        let there = self.routes.keys().map(|(_, key)| (&self.context, key));
+        let given = routes.iter().map(|route| (&route.context, &route.handler_key));
+        let (other, key) = there.chain(given).find(|(other, _)| *other != context)?;
+        Some(StoreError::context_taken(context, other, key))
+    }
+
     /// Why a route cannot be registered: its key takes another contract.
     pub(crate) fn taken(&self, route: &Route) -> Option<StoreError> {
         let mut others = self.routes.iter().filter(|((contract, key), superseded_by)| {
@@ -13,7 +22,8 @@ impl Table {
     }
 
     pub(crate) fn register(&mut self, route: &Route) {
-        let Route { contract, handler_key, supersedes } = route;
+        let Route { contract, handler_key, supersedes, context } = route;
+        self.context.clone_from(context);
         for old in supersedes {
             self.routes.insert((contract.clone(), old.clone()), Some(handler_key.clone()));
         }

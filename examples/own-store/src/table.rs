@@ -18,6 +18,8 @@ pub(crate) struct Table {
     /// Contracts with their handler keys, and which key took the place of each. One that was
     /// superseded is kept: an old program may register at any time.
     pub(crate) routes: BTreeMap<(String, String), Option<String>>,
+    /// The bounded context of all of them.
+    pub(crate) context: String,
     last_seq: u64,
 }
 

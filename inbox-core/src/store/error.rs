@@ -32,6 +32,8 @@ pub enum StoreErrorKind {
     Corrupt,
     /// A handler key takes another contract in this store.
     KeyTaken,
+    /// The store belongs to another bounded context.
+    ContextTaken,
     /// The store was closed.
     Closed,
     /// Anything else.
@@ -60,6 +62,24 @@ impl StoreError {
              for one contract: give the handler of `{contract}` another key; nothing was registered"
         );
         Self::new(StoreErrorKind::KeyTaken, message)
+    }
+
+    /// Routes of `context` were to be registered beside one of `taken_by`, that of `handler_key`.
+    #[must_use]
+    pub fn context_taken(context: &str, taken_by: &str, handler_key: &str) -> Self {
+        let named = |context: &str| match context {
+            "" => "no context".to_owned(),
+            name => format!("context `{name}`"),
+        };
+        let message = format!(
+            "handlers of {} cannot be registered beside handler key `{handler_key}` of {}: two \
+             bounded contexts on one schema would take each other's messages; give each a schema or \
+             a file of its own (`PostgresOptions::schema`), or, if the context was renamed, update \
+             column `context` of table `route` (`inbox_route` in SQLite); nothing was registered",
+            named(context),
+            named(taken_by)
+        );
+        Self::new(StoreErrorKind::ContextTaken, message)
     }
 
     /// What kept the store from its work.

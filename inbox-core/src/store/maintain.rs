@@ -17,6 +17,10 @@ pub trait Maintain: Send + Sync + 'static {
     /// A key is for one contract: one that takes another contract already is refused with
     /// [`KeyTaken`](super::StoreErrorKind::KeyTaken), and nothing is registered.
     ///
+    /// A store is for one bounded context, or for what has none: routes beside which there would be
+    /// one of another context are refused with
+    /// [`ContextTaken`](super::StoreErrorKind::ContextTaken), and nothing is registered.
+    ///
     /// Answers every route of the contracts concerned, whoever registered it, sorted.
     fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>>;
 
@@ -57,6 +61,8 @@ pub struct Route {
     pub handler_key: String,
     /// The keys it had before, which nothing new is stored under.
     pub supersedes: Vec<String>,
+    /// The bounded context that the handler belongs to; empty, if none.
+    pub context: String,
 }
 
 /// A handler key that the store knows for a contract.

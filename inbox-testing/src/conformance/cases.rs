@@ -122,6 +122,12 @@ macro_rules! __conformance_cases {
                 release_answers_how_many_deliveries_are_ready_again
             }
             routes {
+                a_superseded_route_of_another_context_counts_too
+                registering_nothing_meets_no_other_context
+                routes_of_another_context_are_refused_and_nothing_is_registered
+                routes_of_two_contexts_are_not_registered_together
+                the_same_context_registers_again_and_more
+                what_has_no_context_is_not_of_one
                 a_delay_goes_on_while_a_message_waits_for_a_route
                 a_fleet_that_starts_at_once_registers_each_route_once
                 a_later_handler_gets_only_what_is_accepted_from_then_on

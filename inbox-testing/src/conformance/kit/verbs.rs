@@ -30,7 +30,12 @@ pub(crate) fn dead(reason: DeadReason) -> Settlement {
 
 pub(crate) fn route_of(contract: &str, handler_key: &str, supersedes: &[&str]) -> Route {
     let supersedes = supersedes.iter().map(|&key| key.to_owned()).collect();
-    Route { contract: contract.to_owned(), handler_key: handler_key.to_owned(), supersedes }
+    Route {
+        contract: contract.to_owned(),
+        handler_key: handler_key.to_owned(),
+        supersedes,
+        context: String::new(),
+    }
 }
 
 impl Bench {
