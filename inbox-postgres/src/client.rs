@@ -22,10 +22,11 @@ pub(crate) enum Owner {
     Application,
 }
 
-/// Where a statement runs: on a connection of the pool, or in a transaction of the caller's.
+/// Where a statement runs: on a connection of the pool, or beside it, or in a transaction of the
+/// caller's.
 #[derive(Clone, Copy)]
 pub(crate) enum Client<'a> {
-    Pooled(&'a Object, Owner),
+    Pooled(&'a ClientWrapper, Owner),
     Theirs(&'a tokio_postgres::Transaction<'a>),
     TheirsPooled(&'a deadpool_postgres::Transaction<'a>),
 }
@@ -60,7 +61,7 @@ impl Client<'_> {
 /// after an error the commit is a rollback.
 pub(crate) async fn with_settings(
     settings: &str,
-    connection: &Object,
+    connection: &ClientWrapper,
     statement: &Statement,
     parameters: Parameters<'_>,
 ) -> Result<Vec<Row>, tokio_postgres::Error> {
@@ -148,7 +149,7 @@ pub(crate) struct Canceller {
 }
 
 impl Canceller {
-    fn cancel(&self, connection: ClientWrapper) {
+    pub(crate) fn cancel(&self, connection: ClientWrapper) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (cancel, tls, limit) = (connection.cancel_token(), self.tls.clone(), self.limit);
         let cancelling = async move {

@@ -3,20 +3,19 @@ use std::time::Duration;
 
 use inbox_core::Now;
 use inbox_core::dispatch::Delivery;
-use inbox_core::message::MessageId;
 use inbox_core::store::{
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreError, StoreErrorKind,
-    StoreFuture, Unreadable,
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, Renewer, StoreError,
+    StoreErrorKind, StoreFuture, Unreadable,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::claimed::Claimed;
+use crate::renew::renew;
 use crate::row::{column, count, message_id, stored_message, timestamp};
-use crate::schedule::{damaged, moment};
-use crate::sql::Sql;
-use crate::value::Span;
+use crate::schedule::damaged;
+use crate::wake::RenewerApart;
 
 impl LeaseStore for PostgresStore {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
@@ -41,23 +40,19 @@ impl LeaseStore for PostgresStore {
         now: Now,
     ) -> StoreFuture<'_, Vec<Result<Renewed, LeaseLost>>> {
         Box::pin(async move {
-            let uuids: Vec<_> =
-                tokens.iter().map(|token| Uuid::from_u128(token.as_u128())).collect();
-            let span = Span(duration);
-            let rows = self.query(Sql::renew, &[&moment(now), &uuids, &span]).await?;
-            let mut renewed = std::collections::HashMap::new();
-            for row in &rows {
-                let token: Uuid = column(row, 0).map_err(damaged)?;
-                let expires_at = timestamp(row, 1).map_err(damaged)?;
-                let cancelled: Option<Vec<Uuid>> = column(row, 2).map_err(damaged)?;
-                let cancelled = cancelled.unwrap_or_default().into_iter();
-                let cancelled = cancelled.map(|id| MessageId::from_u128(id.as_u128())).collect();
-                renewed.insert(token.as_u128(), Renewed { expires_at, cancelled });
-            }
-            let answer =
-                |token: LeaseToken| renewed.get(&token.as_u128()).cloned().ok_or(LeaseLost(token));
-            Ok(tokens.into_iter().map(answer).collect())
+            self.in_time(async {
+                let mut working = self.connection().await?;
+                let client = self.client(working.get()?);
+                let answer = renew(self, client, &tokens, duration, now).await;
+                working.done_with(&answer);
+                answer
+            })
+            .await
         })
+    }
+
+    fn renewer(&self) -> Option<Box<dyn Renewer>> {
+        Some(Box::new(RenewerApart::new(self.clone())))
     }
 }
 

@@ -22,6 +22,7 @@ mod migrate;
 mod options;
 mod refusal;
 mod routes;
+mod renew;
 mod row;
 mod schedule;
 mod schema;
@@ -31,6 +32,7 @@ mod sql;
 mod store;
 mod tls;
 mod value;
+mod wake;
 mod within;
 
 pub use connect::connect;

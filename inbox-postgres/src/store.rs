@@ -27,12 +27,12 @@ pub(crate) struct Inner {
     pub(crate) pool: Pool,
     pub(crate) owner: Owner,
     /// Where the database is, if that is known, as errors say it.
-    place: String,
+    pub(crate) place: String,
     pub(crate) schema: Schema,
     statements: Statements,
     call_timeout: Duration,
     pub(crate) migration_timeout: Duration,
-    canceller: Arc<Canceller>,
+    pub(crate) canceller: Arc<Canceller>,
     pub(crate) marks: Marks,
     /// Work that is finished even if nobody waits for it any more.
     pub(crate) tasks: TaskTracker,
@@ -159,15 +159,22 @@ impl PostgresStore {
         longer: Duration,
         answer: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
-        let limit = self.inner.call_timeout.saturating_add(longer);
-        timeout(limit, answer).await.unwrap_or_else(|_| {
-            let message = format!(
-                "the database gave no answer within {limit:?}, so what was asked may have happened \
-                 or not: look, or do it again with the same idempotency key"
-            );
-            Err(StoreError::new(StoreErrorKind::TimedOut, message))
-        })
+        answer_within(self.inner.call_timeout.saturating_add(longer), answer).await
     }
+}
+
+/// Gives up waiting after so long.
+pub(crate) async fn answer_within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    timeout(limit, answer).await.unwrap_or_else(|_| {
+        let message = format!(
+            "the database gave no answer within {limit:?}, so what was asked may have happened \
+             or not: look, or do it again with the same idempotency key"
+        );
+        Err(StoreError::new(StoreErrorKind::TimedOut, message))
+    })
 }
 
 impl fmt::Debug for PostgresStore {
