@@ -52,6 +52,7 @@ impl BulkWriter for PostgresStore {
             }
             let receipt = bulk.finish().await?;
             working.done();
+            self.ring_everywhere();
             Ok(receipt)
         })
     }

@@ -71,7 +71,13 @@ impl Inspect for PostgresStore {
 
     fn retry(&self, id: MessageId, handler_key: &str, _: Now) -> StoreFuture<'_, bool> {
         let handler_key = handler_key.to_owned();
-        Box::pin(async move { Ok(self.count(Sql::retry, &[&uuid(id), &handler_key]).await? > 0) })
+        Box::pin(async move {
+            let is_ready = self.count(Sql::retry, &[&uuid(id), &handler_key]).await? > 0;
+            if is_ready {
+                self.ring_everywhere();
+            }
+            Ok(is_ready)
+        })
     }
 
     fn cancel(
@@ -95,7 +101,12 @@ impl Inspect for PostgresStore {
     ) -> StoreFuture<'_, u64> {
         let key = handler_key.map(str::to_owned);
         Box::pin(async move {
-            Act { store: self, id, handler_key: key.as_deref(), now }.reschedule(start).await
+            let act = Act { store: self, id, handler_key: key.as_deref(), now };
+            let found = act.reschedule(start).await?;
+            if found > 0 {
+                self.ring_everywhere();
+            }
+            Ok(found)
         })
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use inbox_core::Now;
 use inbox_core::dispatch::Delivery;
 use inbox_core::store::{
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, Renewer, StoreError,
+    Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, Renewer, StoreError,
     StoreErrorKind, StoreFuture, Unreadable,
 };
 use tokio_postgres::Row;
@@ -49,6 +49,10 @@ impl LeaseStore for PostgresStore {
             })
             .await
         })
+    }
+
+    fn bell(&self) -> Option<&Bell> {
+        Some(&self.inner().bell)
     }
 
     fn renewer(&self) -> Option<Box<dyn Renewer>> {

@@ -24,11 +24,15 @@ impl Maintain for PostgresStore {
     }
 
     fn route(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        Box::pin(async move { self.count(Sql::route, &[&moment(now), &i64::from(limit)]).await })
+        Box::pin(
+            async move { self.count_ready(Sql::route, &[&moment(now), &i64::from(limit)]).await },
+        )
     }
 
     fn promote(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        Box::pin(async move { self.count(Sql::promote, &[&moment(now), &i64::from(limit)]).await })
+        Box::pin(
+            async move { self.count_ready(Sql::promote, &[&moment(now), &i64::from(limit)]).await },
+        )
     }
 
     fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>> {
@@ -48,7 +52,11 @@ impl Maintain for PostgresStore {
             let rows = self.query(Sql::reclaim, parameters).await?;
             let Some(row) = rows.first() else { return Ok(Reclaimed::default()) };
             let count = |at| column::<i64>(row, at).map(i64::unsigned_abs).map_err(damaged);
-            Ok(Reclaimed { returned: count(0)?, dead: count(1)?, cancelled: count(2)? })
+            let returned = count(0)?;
+            if returned > 0 {
+                self.ring_here();
+            }
+            Ok(Reclaimed { returned, dead: count(1)?, cancelled: count(2)? })
         })
     }
 }
@@ -63,5 +71,19 @@ impl PostgresStore {
         let rows = self.query(sql, parameters).await?;
         let count = rows.first().map(|row| column::<i64>(row, 0)).transpose().map_err(damaged)?;
         Ok(count.unwrap_or(0).unsigned_abs())
+    }
+
+    /// The same, where what it moved may be ready. Those of other processes do it too, all the time: they
+    /// need not be told.
+    pub(crate) async fn count_ready(
+        &self,
+        sql: Sql,
+        parameters: Parameters<'_>,
+    ) -> Result<u64, StoreError> {
+        let count = self.count(sql, parameters).await?;
+        if count > 0 {
+            self.ring_here();
+        }
+        Ok(count)
     }
 }

@@ -17,6 +17,7 @@ pub struct PostgresOptions {
     pub(crate) call_timeout: Duration,
     pub(crate) migration_timeout: Duration,
     pub(crate) ensure_schema: bool,
+    pub(crate) notifies: bool,
     pub(crate) tls: TlsSettings,
 }
 
@@ -30,6 +31,7 @@ impl PostgresOptions {
             call_timeout: Duration::from_secs(30),
             migration_timeout: Duration::from_mins(10),
             ensure_schema: false,
+            notifies: true,
             tls: TlsSettings::default(),
         }
     }
@@ -63,6 +65,13 @@ impl PostgresOptions {
     /// How long a migration may take, and how long one that waits for another waits for it.
     pub fn migration_timeout(mut self, timeout: Duration) -> Self {
         self.migration_timeout = timeout;
+        self
+    }
+
+    /// Neither tells other processes of what is ready nor listens to them: workers find it when they
+    /// look. For servers where `NOTIFY` is not wanted.
+    pub fn without_notify(mut self) -> Self {
+        self.notifies = false;
         self
     }
 

@@ -23,14 +23,32 @@ impl Writer for PostgresStore {
             if envelopes.is_empty() {
                 return Ok(Vec::new());
             }
-            self.in_time(async {
-                let mut working = self.connection().await?;
-                let answer = accept_ours(self, working.get()?, &envelopes, now).await;
-                working.done_with(&answer);
-                answer
-            })
-            .await
+            let accepted = self
+                .in_time(async {
+                    let mut working = self.connection().await?;
+                    let answer = accept_ours(self, working.get()?, &envelopes, now).await;
+                    working.done_with(&answer);
+                    answer
+                })
+                .await;
+            if may_be_new(&accepted) {
+                self.ring_everywhere();
+            }
+            accepted
         })
+    }
+
+    fn wake(&self) {
+        self.ring_everywhere();
+    }
+}
+
+/// Whether something was stored, as far as anyone knows. What is for later counts: workers look again
+/// when the first of it is due.
+fn may_be_new(accepted: &Result<Vec<Accepted>, StoreError>) -> bool {
+    match accepted {
+        Ok(accepted) => accepted.iter().any(|one| matches!(one, Accepted::New { .. })),
+        Err(error) => error.kind() == StoreErrorKind::TimedOut,
     }
 }
 

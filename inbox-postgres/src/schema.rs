@@ -46,6 +46,13 @@ impl Schema {
         format!("DO {};\n", literal(&create))
     }
 
+    /// The channel on which processes tell each other what happens here.
+    pub(crate) fn channel(&self) -> String {
+        let mut channel = format!("inbox.{}", self.name);
+        channel.truncate(channel.floor_char_boundary(LONGEST));
+        channel
+    }
+
     /// The statement, with this name in the place of `:schema`.
     pub(crate) fn fill(&self, sql: &str) -> String {
         sql.replace(":schema", &self.quoted)
@@ -67,5 +74,12 @@ mod tests {
         for name in ["", "a\0b", "pg_inbox", "a$$b", &"x".repeat(64)] {
             assert!(Schema::new(name).is_err(), "{name:?}");
         }
+    }
+
+    #[test]
+    fn a_channel_is_named_for_the_schema_and_no_longer_than_names_are() {
+        assert_eq!(Schema::new("shop").unwrap().channel(), "inbox.shop");
+        let long = Schema::new(&format!("{}ü", "x".repeat(56))).unwrap().channel();
+        assert_eq!(long, format!("inbox.{}", "x".repeat(56)), "no letter is cut in half");
     }
 }

@@ -46,7 +46,7 @@ impl StateStore for PostgresStore {
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             let tokens: Vec<_> = tokens.into_iter().map(token).collect();
-            self.count(Sql::release, &[&moment(now), &tokens]).await
+            self.count_ready(Sql::release, &[&moment(now), &tokens]).await
         })
     }
 

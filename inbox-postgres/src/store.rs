@@ -3,10 +3,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool, PoolError, TimeoutType};
-use inbox_core::store::{StoreError, StoreErrorKind};
+use inbox_core::store::{Bell, StoreError, StoreErrorKind};
 use tokio::time::timeout;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::PostgresOptions;
@@ -16,6 +17,7 @@ use crate::marks::Marks;
 use crate::schema::Schema;
 use crate::sql::{LOOK, Sql, Statements};
 use crate::tls::Connector;
+use crate::wake::Notifier;
 
 /// The PostgreSQL store. Clones are one store.
 #[derive(Clone)]
@@ -34,6 +36,10 @@ pub(crate) struct Inner {
     pub(crate) migration_timeout: Duration,
     pub(crate) canceller: Arc<Canceller>,
     pub(crate) marks: Marks,
+    pub(crate) bell: Bell,
+    pub(crate) notifier: Notifier,
+    /// Ends what goes on by itself.
+    pub(crate) closing: CancellationToken,
     /// Work that is finished even if nobody waits for it any more.
     pub(crate) tasks: TaskTracker,
 }
@@ -46,8 +52,9 @@ impl PostgresStore {
         (owner, place): (Owner, String),
         schema: Schema,
         tls: Connector,
-        &PostgresOptions { call_timeout, migration_timeout, .. }: &PostgresOptions,
+        &PostgresOptions { call_timeout, migration_timeout, notifies, .. }: &PostgresOptions,
     ) -> Self {
+        let notifier = Notifier::new(notifies.then(|| schema.channel()));
         let statements = Statements::of(&schema.quoted);
         let (marks, tasks) = (Marks::default(), TaskTracker::new());
         let canceller = Arc::new(Canceller { tls, tasks: tasks.clone(), limit: call_timeout });
@@ -62,6 +69,9 @@ impl PostgresStore {
                 migration_timeout,
                 canceller,
                 marks,
+                bell: Bell::default(),
+                notifier,
+                closing: CancellationToken::new(),
                 tasks,
             }),
         }
@@ -73,6 +83,7 @@ impl PostgresStore {
 
     /// Closes the pool for all clones, after what is under way.
     pub async fn close(self) {
+        self.inner.closing.cancel();
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         self.inner.pool.close();

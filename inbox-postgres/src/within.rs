@@ -46,7 +46,9 @@ impl WithinTransaction<'_> {
 
     async fn store(&self, envelopes: &[Envelope]) -> Result<Vec<Accepted>, StoreError> {
         let (store, now) = (self.scheduler.store(), self.scheduler.clock().now());
-        store.in_time(accept(store, self.client, envelopes, now)).await
+        let accepted = store.in_time(accept(store, self.client, envelopes, now)).await?;
+        store.ring_until_committed();
+        Ok(accepted)
     }
 }
 

@@ -1,6 +1,10 @@
-//! What a host needs apart from the pool: leases renewed whatever handlers hold up.
+//! How workers learn that something may be ready, and what a host needs beside the pool: leases renewed
+//! whatever handlers hold up.
 
 mod apart;
+mod news;
+mod notifier;
 mod renewer;
 
+pub(crate) use notifier::Notifier;
 pub(crate) use renewer::RenewerApart;

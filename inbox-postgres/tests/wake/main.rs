@@ -1,6 +1,8 @@
-//! What a host relies on beside the pool: leases are renewed whatever handlers hold up.
+//! Workers learn what is ready, and leases are renewed whatever handlers hold up.
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 mod kit;
+mod notify;
 mod renew;
+mod within;

@@ -1,0 +1,58 @@
+//! A commit that the store does not see is told all the same.
+
+use inbox::postgres::PostgresOptions;
+use inbox::schedule::ScheduleOptions;
+use inbox::store::LeaseStore as _;
+use inbox_testing::postgres::PostgresDatabase;
+
+use crate::kit::{Ear, Pay, heard, lease, open, scheduler};
+
+#[tokio::test]
+async fn a_commit_of_the_callers_is_heard_here_and_elsewhere_without_a_word() {
+    let database = PostgresDatabase::create().await.unwrap();
+    let store = open(&database, PostgresOptions::new()).await;
+    let (mut ear, mut bell) = (Ear::new(&database).await, store.bell().unwrap().listener());
+    let mut client = database.connect().await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    let within = scheduler(&store).within(&transaction);
+    within.schedule(Pay { id: 1 }, ScheduleOptions::new()).await.unwrap();
+    // Not committed yet when others look.
+    for _ in 0..3 {
+        assert_eq!(ear.hear().await, "");
+        heard(&mut bell).await;
+        assert!(lease(&store).await.is_empty());
+    }
+    transaction.commit().await.unwrap();
+    ear.look_for(1).await;
+    while lease(&store).await.is_empty() {
+        heard(&mut bell).await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_says_that_it_is_committed_is_heard_at_once() {
+    let database = PostgresDatabase::create().await.unwrap();
+    let store = open(&database, PostgresOptions::new()).await;
+    let (mut ear, mut bell) = (Ear::new(&database).await, store.bell().unwrap().listener());
+    let scheduler = scheduler(&store);
+    scheduler.wake();
+    heard(&mut bell).await;
+    assert_eq!(ear.hear().await, "");
+}
+
+#[tokio::test]
+async fn a_store_that_closes_tells_a_last_time_and_leaves_nothing_behind() {
+    let database = PostgresDatabase::create().await.unwrap();
+    let store = open(&database, PostgresOptions::new()).await;
+    let mut ear = Ear::new(&database).await;
+    let mut client = database.connect().await.unwrap();
+    let transaction = client.transaction().await.unwrap();
+    let within = scheduler(&store).within(&transaction);
+    within.schedule(Pay { id: 1 }, ScheduleOptions::new()).await.unwrap();
+    drop(within);
+    transaction.commit().await.unwrap();
+    store.close().await;
+    // It would be nine over two seconds.
+    let told = ear.count().await;
+    assert!((1..9).contains(&told), "others were told {told} times");
+}
