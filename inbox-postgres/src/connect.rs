@@ -6,7 +6,10 @@ use tokio_postgres::config::Host;
 use crate::client::Owner;
 use crate::schema::Schema;
 use crate::sql::SESSION;
+use crate::store::Access;
+use crate::tcp::notice_silence;
 use crate::tls::{Connector, unverified};
+use crate::wake::Direct;
 use crate::{PostgresOptions, PostgresStore, address};
 
 impl PostgresOptions {
@@ -37,9 +40,9 @@ impl PostgresOptions {
     pub async fn open_pool(self, pool: Pool) -> Result<PostgresStore, StoreError> {
         // Nobody can ask the pool how it encrypts. A cancellation holds no secret but its own.
         let (schema, tls) = (Schema::new(&self.schema)?, unverified()?);
-        let owner = (Owner::Application, String::new());
-        let store = PostgresStore::new(pool, owner, schema, tls, &self);
-        self.checked(store).await
+        let (owner, place, direct) = (Owner::Application, String::new(), self.direct().await?);
+        let access = Access { pool, owner, place, tls, direct };
+        self.checked(PostgresStore::new(access, schema, &self)).await
     }
 
     /// Creates the schema at `url`, or brings it up to date, and does nothing else: for a deployment,
@@ -82,9 +85,27 @@ impl PostgresOptions {
     async fn prepare(&self, mut config: Config) -> Result<PostgresStore, StoreError> {
         let schema = Schema::new(&self.schema)?;
         let tls = self.tls.clone().apply(&mut config).await?;
-        let owner = (Owner::Store, place(&config));
+        notice_silence(&mut config, self.call_timeout);
+        let (owner, place) = (Owner::Store, place(&config));
+        let direct = match self.direct().await? {
+            None if self.notifies => Some(Direct::new(config.clone(), tls.clone(), place.clone())),
+            direct => direct,
+        };
         let pool = self.pool(config, tls.clone())?;
-        Ok(PostgresStore::new(pool, owner, schema, tls, self))
+        let access = Access { pool, owner, place, tls, direct };
+        Ok(PostgresStore::new(access, schema, self))
+    }
+
+    /// Where to listen, if that is said.
+    async fn direct(&self) -> Result<Option<Direct>, StoreError> {
+        let Some(address) = self.listen_at.clone().filter(|_| self.notifies) else {
+            return Ok(None);
+        };
+        let (options, mut config) = self.clone().at(&address.0)?;
+        let tls = options.tls.apply(&mut config).await?;
+        notice_silence(&mut config, self.call_timeout);
+        let place = place(&config);
+        Ok(Some(Direct::new(config, tls, place)))
     }
 
     fn pool(&self, config: Config, tls: Connector) -> Result<Pool, StoreError> {

@@ -4,8 +4,8 @@ use std::time::Duration;
 use inbox_core::Now;
 use inbox_core::dispatch::Delivery;
 use inbox_core::store::{
-    Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, Renewer, StoreError,
-    StoreErrorKind, StoreFuture, Unreadable,
+    Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed, Renewer,
+    StoreError, StoreErrorKind, StoreFuture, Unreadable,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -53,6 +53,11 @@ impl LeaseStore for PostgresStore {
 
     fn bell(&self) -> Option<&Bell> {
         Some(&self.inner().bell)
+    }
+
+    fn listen(&self) -> Option<StoreFuture<'_, Listening>> {
+        let direct = self.inner().direct.as_ref()?;
+        Some(Box::pin(self.listen_on(direct)))
     }
 
     fn renewer(&self) -> Option<Box<dyn Renewer>> {

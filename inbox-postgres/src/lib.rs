@@ -30,6 +30,7 @@ mod script;
 mod settle;
 mod sql;
 mod store;
+mod tcp;
 mod tls;
 mod value;
 mod wake;

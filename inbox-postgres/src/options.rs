@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use inbox_core::store::{StoreError, StoreErrorKind};
 
+use crate::address::Address;
 use crate::migrate::MIGRATIONS;
 use crate::schema::Schema;
 use crate::script::script;
@@ -18,6 +19,7 @@ pub struct PostgresOptions {
     pub(crate) migration_timeout: Duration,
     pub(crate) ensure_schema: bool,
     pub(crate) notifies: bool,
+    pub(crate) listen_at: Option<Address>,
     pub(crate) tls: TlsSettings,
 }
 
@@ -32,6 +34,7 @@ impl PostgresOptions {
             migration_timeout: Duration::from_mins(10),
             ensure_schema: false,
             notifies: true,
+            listen_at: None,
             tls: TlsSettings::default(),
         }
     }
@@ -72,6 +75,13 @@ impl PostgresOptions {
     /// look. For servers where `NOTIFY` is not wanted.
     pub fn without_notify(mut self) -> Self {
         self.notifies = false;
+        self
+    }
+
+    /// The server's own address, to listen at: past a pooler such as PgBouncer, which hands a connection
+    /// to others, or for a store on a pool of the application's. Its user needs no right on any table.
+    pub fn listen_at(mut self, url: impl Into<String>) -> Self {
+        self.listen_at = Some(Address(url.into()));
         self
     }
 

@@ -31,8 +31,7 @@ impl Schema {
         if name.contains("$$") {
             return refused("it contains `$$`, which ends the text of a function");
         }
-        let quoted = format!("\"{}\"", name.replace('"', "\"\""));
-        Ok(Self { name: name.to_owned(), quoted })
+        Ok(Self { name: name.to_owned(), quoted: quoted(name) })
     }
 
     /// The statement that creates it, where it is missing: to create one takes a right on the database,
@@ -57,6 +56,11 @@ impl Schema {
     pub(crate) fn fill(&self, sql: &str) -> String {
         sql.replace(":schema", &self.quoted)
     }
+}
+
+/// A name as SQL writes it.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Text as SQL writes it.

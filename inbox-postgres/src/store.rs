@@ -17,7 +17,7 @@ use crate::marks::Marks;
 use crate::schema::Schema;
 use crate::sql::{LOOK, Sql, Statements};
 use crate::tls::Connector;
-use crate::wake::Notifier;
+use crate::wake::{Direct, Notifier};
 
 /// The PostgreSQL store. Clones are one store.
 #[derive(Clone)]
@@ -38,20 +38,29 @@ pub(crate) struct Inner {
     pub(crate) marks: Marks,
     pub(crate) bell: Bell,
     pub(crate) notifier: Notifier,
+    /// Where to listen to other processes, if that can be.
+    pub(crate) direct: Option<Direct>,
     /// Ends what goes on by itself.
     pub(crate) closing: CancellationToken,
     /// Work that is finished even if nobody waits for it any more.
     pub(crate) tasks: TaskTracker,
 }
 
+/// How a store gets at its database.
+pub(crate) struct Access {
+    pub(crate) pool: Pool,
+    pub(crate) owner: Owner,
+    pub(crate) place: String,
+    pub(crate) tls: Connector,
+    pub(crate) direct: Option<Direct>,
+}
+
 pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 impl PostgresStore {
     pub(crate) fn new(
-        pool: Pool,
-        (owner, place): (Owner, String),
+        Access { pool, owner, place, tls, direct }: Access,
         schema: Schema,
-        tls: Connector,
         &PostgresOptions { call_timeout, migration_timeout, notifies, .. }: &PostgresOptions,
     ) -> Self {
         let notifier = Notifier::new(notifies.then(|| schema.channel()));
@@ -71,6 +80,7 @@ impl PostgresStore {
                 marks,
                 bell: Bell::default(),
                 notifier,
+                direct,
                 closing: CancellationToken::new(),
                 tasks,
             }),

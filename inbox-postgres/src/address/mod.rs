@@ -2,7 +2,9 @@
 
 mod key;
 mod read;
+mod unread;
 mod url;
 mod words;
 
 pub(crate) use read::read;
+pub(crate) use unread::Address;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 mod kit;
+mod listen;
 mod notify;
 mod renew;
 mod within;
