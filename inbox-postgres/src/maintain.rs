@@ -8,10 +8,13 @@ use crate::PostgresStore;
 use crate::row::{column, timestamp};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
-use crate::store::Parameters;
+use crate::store::{Parameters, answer_within};
 
 /// Rows that one statement moves while a handler registers.
 const PAGE: u32 = 1_000;
+
+/// Whoever asks how a process is does not wait longer.
+const CHECK: Duration = Duration::from_secs(5);
 
 impl Maintain for PostgresStore {
     fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
@@ -58,6 +61,10 @@ impl Maintain for PostgresStore {
             }
             Ok(Reclaimed { returned, dead: count(1)?, cancelled: count(2)? })
         })
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        Box::pin(answer_within(CHECK.min(self.call_timeout()), self.validate_schema()))
     }
 }
 
