@@ -1,9 +1,10 @@
-use inbox_core::store::{StoreError, StoreErrorKind};
+use inbox_core::store::{Bell, StoreError, StoreErrorKind};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::connection::Place;
 use crate::error::translate;
+use crate::wake::Rings;
 
 /// What the store's thread is asked to do.
 pub(crate) trait Call: Send {
@@ -20,6 +21,7 @@ pub(crate) trait Call: Send {
 pub(crate) struct Work<T, F> {
     pub(crate) reads_only: bool,
     pub(crate) code: F,
+    pub(crate) rings: Option<Rings<T>>,
     pub(crate) result: Option<Result<T, StoreError>>,
     pub(crate) reply: oneshot::Sender<Result<T, StoreError>>,
 }
@@ -50,13 +52,19 @@ where
             (Some(Ok(value)), Ok(())) => Ok(value),
             (None, Ok(())) => Err(StoreError::new(StoreErrorKind::Closed, "the call was not made")),
         };
+        if let (Some(rings), Ok(value)) = (&self.rings, &result) {
+            rings.committed(value);
+        }
         // The caller may be gone: what it was given then is dropped.
         let _ = self.reply.send(result);
     }
 }
 
 /// A piece of work that nobody waits for.
-pub(crate) struct Unattended<F>(pub(crate) F);
+pub(crate) struct Unattended<F> {
+    pub(crate) code: F,
+    pub(crate) bell: Bell,
+}
 
 impl<F: FnMut(&Connection) -> rusqlite::Result<u64> + Send> Call for Unattended<F> {
     fn reads_only(&self) -> bool {
@@ -64,12 +72,16 @@ impl<F: FnMut(&Connection) -> rusqlite::Result<u64> + Send> Call for Unattended<
     }
 
     fn run(&mut self, place: &Place, connection: &Connection) -> bool {
-        let result = (self.0)(connection);
+        let result = (self.code)(connection);
         if let Err(error) = &result {
             tracing::debug!(store = %place, %error, "could not release leases: they will expire");
         }
         result.is_ok()
     }
 
-    fn answer(self: Box<Self>, _: Result<(), StoreError>) {}
+    fn answer(self: Box<Self>, ended: Result<(), StoreError>) {
+        if ended.is_ok() {
+            self.bell.ring();
+        }
+    }
 }

@@ -43,7 +43,7 @@ impl Inspect for SqliteStore {
 
     fn retry(&self, id: MessageId, handler_key: &str, _: Now) -> StoreFuture<'_, bool> {
         let handler_key = handler_key.to_owned();
-        Box::pin(self.write(move |connection| retry(connection, id, &handler_key)))
+        Box::pin(self.write_and_ring(move |connection| retry(connection, id, &handler_key)))
     }
 
     fn cancel(
@@ -66,7 +66,7 @@ impl Inspect for SqliteStore {
         now: Now,
     ) -> StoreFuture<'_, u64> {
         let key = handler_key.map(str::to_owned);
-        Box::pin(self.write(move |connection| {
+        Box::pin(self.write_and_ring(move |connection| {
             reschedule(connection, id, key.as_deref(), start, now.or_else(Timestamp::now))
         }))
     }

@@ -3,25 +3,27 @@ use std::time::Duration;
 use inbox_core::dispatch::Delivery;
 use inbox_core::message::MessageId;
 use inbox_core::store::{
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreFuture, Unreadable,
-    Wanted,
+    Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed, StoreFuture,
+    Unreadable, Wanted,
 };
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, Result, params};
 
 use crate::SqliteStore;
+use crate::connection::Place;
 use crate::release::Claimed;
 use crate::row::{blob, message_id};
 use crate::sql::sql;
 use crate::taken::{self, Taken, take, take_suspect};
+use crate::wake::listen;
 
 impl LeaseStore for SqliteStore {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
-        let calls = self.calls().downgrade();
+        let (calls, bell) = (self.calls().downgrade(), self.the_bell().clone());
         Box::pin(async move {
             let claim = move |connection: &Connection| {
                 let leases = lease(connection, &request, now.or_else(Timestamp::now))?;
-                Ok(Claimed::new(leases, calls.clone()))
+                Ok(Claimed::new(leases, calls.clone(), bell.clone()))
             };
             self.write(claim).await.map(Claimed::keep)
         })
@@ -53,6 +55,18 @@ impl LeaseStore for SqliteStore {
             });
             renewed.collect()
         }))
+    }
+
+    fn bell(&self) -> Option<&Bell> {
+        Some(self.the_bell())
+    }
+
+    fn listen(&self) -> Option<StoreFuture<'_, Listening>> {
+        match self.place() {
+            Place::File(_) => Some(Box::pin(listen(self))),
+            // Nobody else can get at memory.
+            Place::Memory => None,
+        }
     }
 }
 

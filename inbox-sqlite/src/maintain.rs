@@ -28,15 +28,15 @@ impl Maintain for SqliteStore {
     }
 
     fn route(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        Box::pin(
-            self.write(move |connection| route(connection, limit, now.or_else(Timestamp::now))),
-        )
+        Box::pin(self.write_and_ring(move |connection| {
+            route(connection, limit, now.or_else(Timestamp::now))
+        }))
     }
 
     fn promote(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        Box::pin(
-            self.write(move |connection| promote(connection, limit, now.or_else(Timestamp::now))),
-        )
+        Box::pin(self.write_and_ring(move |connection| {
+            promote(connection, limit, now.or_else(Timestamp::now))
+        }))
     }
 
     fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>> {
@@ -51,9 +51,15 @@ impl Maintain for SqliteStore {
     }
 
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
-        Box::pin(
-            self.write(move |connection| reclaim(connection, limit, now.or_else(Timestamp::now))),
-        )
+        Box::pin(self.write_and_ring(move |connection| {
+            reclaim(connection, limit, now.or_else(Timestamp::now))
+        }))
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.read(|connection| connection.query_row(sql!("check"), [], |_| Ok(()))).await
+        })
     }
 }
 

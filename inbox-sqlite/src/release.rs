@@ -1,5 +1,5 @@
 use inbox_core::settle::DoneOutcome;
-use inbox_core::store::{DeliveryState, Lease, LeaseToken};
+use inbox_core::store::{Bell, DeliveryState, Lease, LeaseToken};
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, Result, params};
 use tokio::sync::mpsc;
@@ -41,12 +41,13 @@ pub(crate) fn give_back(
 }
 
 /// The same, as soon as the thread gets to it, for someone who cannot wait.
-pub(crate) fn abandon(calls: &Calls, tokens: Vec<LeaseToken>, now: Now) {
+pub(crate) fn abandon(calls: &Calls, bell: &Bell, tokens: Vec<LeaseToken>, now: Now) {
     if tokens.is_empty() {
         return;
     }
-    let work = move |connection: &Connection| release(connection, &tokens, now);
-    if calls.try_send(Task::Call(Box::new(Unattended(work)))).is_err() {
+    let code = move |connection: &Connection| release(connection, &tokens, now);
+    let work = Unattended { code, bell: bell.clone() };
+    if calls.try_send(Task::Call(Box::new(work))).is_err() {
         tracing::debug!("leases that nobody waits for will expire");
     }
 }
@@ -56,11 +57,12 @@ pub(crate) fn abandon(calls: &Calls, tokens: Vec<LeaseToken>, now: Now) {
 pub(crate) struct Claimed {
     leases: Vec<Lease>,
     calls: mpsc::WeakSender<Task>,
+    bell: Bell,
 }
 
 impl Claimed {
-    pub(crate) fn new(leases: Vec<Lease>, calls: mpsc::WeakSender<Task>) -> Self {
-        Self { leases, calls }
+    pub(crate) fn new(leases: Vec<Lease>, calls: mpsc::WeakSender<Task>, bell: Bell) -> Self {
+        Self { leases, calls, bell }
     }
 
     pub(crate) fn keep(mut self) -> Vec<Lease> {
@@ -75,6 +77,6 @@ impl Drop for Claimed {
             return;
         };
         // By the clock they were claimed at: it may be a test's.
-        abandon(&calls, tokens, Now::At(first.leased_at));
+        abandon(&calls, &self.bell, tokens, Now::At(first.leased_at));
     }
 }

@@ -12,10 +12,14 @@ use crate::sql::sql;
 
 impl Writer for SqliteStore {
     fn accept(&self, envelopes: Arc<[Envelope]>, now: Now) -> StoreFuture<'_, Vec<Accepted>> {
-        Box::pin(self.write(move |connection| {
+        Box::pin(self.write_and_ring(move |connection| {
             let now = now.or_else(Timestamp::now);
             envelopes.iter().map(|envelope| accept(connection, envelope, now)).collect()
         }))
+    }
+
+    fn wake(&self) {
+        self.the_bell().ring();
     }
 }
 

@@ -22,11 +22,11 @@ impl StateStore for SqliteStore {
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
-        Box::pin(self.write(move |connection| release(connection, &tokens, now)))
+        Box::pin(self.write_and_ring(move |connection| release(connection, &tokens, now)))
     }
 
     fn abandon(&self, tokens: Vec<LeaseToken>, now: Now) {
-        abandon(self.calls(), tokens, now);
+        abandon(self.calls(), self.the_bell(), tokens, now);
     }
 }
 

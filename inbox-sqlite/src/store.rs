@@ -1,8 +1,8 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use inbox_core::store::{StoreError, StoreErrorKind};
+use inbox_core::store::{Bell, StoreError, StoreErrorKind};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -11,11 +11,23 @@ use crate::SqliteOptions;
 use crate::call::Work;
 use crate::connection::{self, Place};
 use crate::thread::{self, Calls, Task};
+use crate::wake::{Moved, Rings};
 
 /// The embedded store. Clones are one store; the last one to go closes it.
 #[derive(Clone)]
 pub struct SqliteStore {
     inner: Arc<Inner>,
+}
+
+/// The same, for those who do not keep it open.
+pub(crate) struct WeakStore {
+    inner: Weak<Inner>,
+}
+
+impl WeakStore {
+    pub(crate) fn upgrade(&self) -> Option<SqliteStore> {
+        self.inner.upgrade().map(|inner| SqliteStore { inner })
+    }
 }
 
 struct Inner {
@@ -25,6 +37,7 @@ struct Inner {
     calls: Calls,
     /// A thread for what only reads, so that a long list keeps no lease from being renewed.
     reads: Option<Calls>,
+    bell: Bell,
 }
 
 impl SqliteStore {
@@ -43,7 +56,9 @@ impl SqliteStore {
             }
             Place::Memory => None,
         };
-        Ok(Self { inner: Arc::new(Inner { place, call_timeout, calls, reads }) })
+        Ok(Self {
+            inner: Arc::new(Inner { place, call_timeout, calls, reads, bell: Bell::default() }),
+        })
     }
 
     /// Closes the store for all its clones, after the calls that are under way, and waits for it.
@@ -66,29 +81,59 @@ impl SqliteStore {
         &self.inner.calls
     }
 
+    fn reads(&self) -> &Calls {
+        self.inner.reads.as_ref().unwrap_or(&self.inner.calls)
+    }
+
+    /// The inside of the store, which lives as long as its last clone.
+    pub(crate) fn downgrade(&self) -> WeakStore {
+        WeakStore { inner: Arc::downgrade(&self.inner) }
+    }
+
+    pub(crate) fn the_bell(&self) -> &Bell {
+        &self.inner.bell
+    }
+
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.call(true, work).await
+        self.call(self.reads(), true, None, work).await
     }
 
     pub(crate) async fn write<T: Send + 'static>(
         &self,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        self.call(false, work).await
+        self.call(self.calls(), false, None, work).await
+    }
+
+    /// The same, and rings if something may be ready then.
+    pub(crate) async fn write_and_ring<T: Moved + Send + 'static>(
+        &self,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.call(self.calls(), false, Some(Rings::new(self.the_bell())), work).await
+    }
+
+    /// Reads on the connection that writes.
+    pub(crate) async fn read_as_writer<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.call(self.calls(), true, None, work).await
     }
 
     async fn call<T: Send + 'static>(
         &self,
+        calls: &Calls,
         reads_only: bool,
+        rings: Option<Rings<T>>,
         work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let Inner { place, call_timeout, calls, reads } = &*self.inner;
-        let calls = reads.as_ref().filter(|_| reads_only).unwrap_or(calls);
+        let Inner { place, call_timeout, .. } = &*self.inner;
         let (reply, answer) = oneshot::channel();
-        let call = Work { reads_only, code: work, result: None, reply };
+        let call = Work { reads_only, code: work, rings, result: None, reply };
         let answered = async {
             calls.send(Task::Call(Box::new(call))).await.map_err(|_| closed(place))?;
             received(place, answer).await
@@ -138,7 +183,7 @@ async fn in_time<T>(
     }
 }
 
-fn closed(place: &Place) -> StoreError {
+pub(crate) fn closed(place: &Place) -> StoreError {
     StoreError::new(StoreErrorKind::Closed, format!("{place} was closed"))
 }
 

@@ -1,0 +1,51 @@
+use inbox_core::store::{Accepted, Bell, Reclaimed};
+
+/// What a verb answers that may make something ready.
+pub(crate) trait Moved {
+    fn is_any(&self) -> bool;
+}
+
+impl Moved for bool {
+    fn is_any(&self) -> bool {
+        *self
+    }
+}
+
+impl Moved for u64 {
+    fn is_any(&self) -> bool {
+        *self > 0
+    }
+}
+
+impl Moved for Reclaimed {
+    fn is_any(&self) -> bool {
+        self.returned > 0
+    }
+}
+
+impl Moved for Vec<Accepted> {
+    /// What is for later counts: workers look again when the first of it is due.
+    fn is_any(&self) -> bool {
+        self.iter().any(|one| matches!(one, Accepted::New { .. }))
+    }
+}
+
+/// Rings when what moved something is committed, whether or not anyone waits for it still.
+pub(crate) struct Rings<T> {
+    bell: Bell,
+    is_any: fn(&T) -> bool,
+}
+
+impl<T: Moved> Rings<T> {
+    pub(crate) fn new(bell: &Bell) -> Self {
+        Self { bell: bell.clone(), is_any: T::is_any }
+    }
+}
+
+impl<T> Rings<T> {
+    pub(crate) fn committed(&self, answer: &T) {
+        if (self.is_any)(answer) {
+            self.bell.ring();
+        }
+    }
+}
