@@ -35,6 +35,7 @@ impl StateStore for PostgresStore {
                 Some(words) => self.settle_done(&asked, &words, now).await?,
                 None => self.settle_any(&asked, now).await?,
             };
+            self.ring_for(&settled);
             // Of two for one delivery, the second finds nothing.
             let answer = |one: &Settle| {
                 settled.remove(&(one.token, one.message_id)).ok_or(LeaseLost(one.token))
@@ -46,7 +47,11 @@ impl StateStore for PostgresStore {
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             let tokens: Vec<_> = tokens.into_iter().map(token).collect();
-            self.count_ready(Sql::release, &[&moment(now), &tokens]).await
+            let released = self.count(Sql::release, &[&moment(now), &tokens]).await?;
+            if released > 0 {
+                self.ring_everywhere();
+            }
+            Ok(released)
         })
     }
 
@@ -72,6 +77,15 @@ impl StateStore for PostgresStore {
 type Settled = HashMap<(LeaseToken, MessageId), DeliveryState>;
 
 impl PostgresStore {
+    /// What was given back is for any worker; what waits is due sooner than workers here may expect.
+    fn ring_for(&self, settled: &Settled) {
+        if settled.values().any(|state| *state == DeliveryState::Pending) {
+            self.ring_everywhere();
+        } else if settled.values().any(|state| *state == DeliveryState::Waiting) {
+            self.ring_here();
+        }
+    }
+
     async fn settle_done(
         &self,
         asked: &[&Settle],

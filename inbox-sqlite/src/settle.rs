@@ -15,7 +15,7 @@ impl StateStore for SqliteStore {
         settles: Vec<Settle>,
         now: Now,
     ) -> StoreFuture<'_, Vec<std::result::Result<DeliveryState, LeaseLost>>> {
-        Box::pin(self.write(move |connection| {
+        Box::pin(self.write_and_ring(move |connection| {
             let now = now.or_else(Timestamp::now);
             settles.iter().map(|one| settle(connection, one, now)).collect()
         }))

@@ -46,7 +46,7 @@ pub(crate) fn pool(database: &PostgresDatabase) -> Pool {
 
 pub(crate) async fn routed(store: &PostgresStore) {
     let (contract, handler_key) = ("pay".to_owned(), "charge".to_owned());
-    let route = Route { contract, handler_key, supersedes: Vec::new() };
+    let route = Route { contract, handler_key, supersedes: Vec::new(), context: String::new() };
     store.register_routes(vec![route], Now::OfStore).await.unwrap();
 }
 

@@ -1,4 +1,4 @@
-use inbox_core::store::{Accepted, Bell, Reclaimed};
+use inbox_core::store::{Accepted, Bell, DeliveryState, LeaseLost, Reclaimed};
 
 /// What a verb answers that may make something ready.
 pub(crate) trait Moved {
@@ -27,6 +27,14 @@ impl Moved for Vec<Accepted> {
     /// What is for later counts: workers look again when the first of it is due.
     fn is_any(&self) -> bool {
         self.iter().any(|one| matches!(one, Accepted::New { .. }))
+    }
+}
+
+impl Moved for Vec<Result<DeliveryState, LeaseLost>> {
+    /// What was given back, and what waits now for another attempt.
+    fn is_any(&self) -> bool {
+        let moved = [DeliveryState::Pending, DeliveryState::Waiting];
+        self.iter().any(|settled| settled.is_ok_and(|state| moved.contains(&state)))
     }
 }
 

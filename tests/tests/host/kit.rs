@@ -11,7 +11,7 @@ use inbox::{
     Context, Inbox, MessageId, ScheduleOptions, Scheduler, State, handler, inbox_contract,
 };
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 /// Longer than anything here takes, however busy the machine is.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
@@ -50,6 +50,8 @@ struct Inner {
     /// How often each task began and ended.
     seen: watch::Sender<Seen>,
     permits: Semaphore,
+    /// Numbers that handlers tell.
+    told: (mpsc::UnboundedSender<usize>, tokio::sync::Mutex<mpsc::UnboundedReceiver<usize>>),
     open: (Mutex<bool>, std::sync::Condvar),
 }
 
@@ -75,7 +77,9 @@ impl std::fmt::Debug for Seen {
 
 impl Default for Gate {
     fn default() -> Self {
+        let (tell, told) = mpsc::unbounded_channel();
         Self(Arc::new(Inner {
+            told: (tell, tokio::sync::Mutex::new(told)),
             seen: watch::Sender::default(),
             permits: Semaphore::new(0),
             open: Default::default(),
@@ -106,6 +110,17 @@ impl Gate {
     /// Waits until so many have begun.
     pub(crate) async fn began(&self, tasks: usize) -> Seen {
         self.until(|seen| seen.began.len() >= tasks).await
+    }
+
+    /// Tells a test a number.
+    pub(crate) fn tell(&self, number: usize) {
+        self.0.told.0.send(number).unwrap();
+    }
+
+    /// The next number that a handler tells.
+    pub(crate) async fn told(&self) -> usize {
+        let mut told = self.0.told.1.lock().await;
+        tokio::time::timeout(PATIENCE, told.recv()).await.unwrap().unwrap()
     }
 
     /// Lets so many that wait go on.

@@ -5,5 +5,8 @@
 mod control;
 mod harm;
 mod kit;
+mod limits;
+mod outage;
 mod runs;
 mod shutdown;
+mod wakes;
