@@ -1,7 +1,8 @@
-//! A store that fails when a test says so, and otherwise is the embedded one.
+//! A store that is in trouble when a test says so, and otherwise is the embedded one.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use inbox::MessageId;
@@ -9,35 +10,120 @@ use inbox::message::Envelope;
 use inbox::schedule::Start;
 use inbox::sqlite::SqliteStore;
 use inbox::store::{
-    Accepted, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, Inspect, KnownRoute, Lease,
-    LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord, Now, Page, Reclaimed,
-    Renewed, Route, Settle, StateStore, StoreError, StoreErrorKind, StoreFuture, Writer,
+    Accepted, Bell, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, Inspect, KnownRoute,
+    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord, Now, Page,
+    Reclaimed, Renewed, Route, Settle, StateStore, StoreError, StoreErrorKind, StoreFuture, Writer,
 };
 
-/// Its next settles fail, as often as `failures` says, with an error of this kind.
+/// What a worker asks of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// `lease`.
+    Lease,
+    /// `renew`.
+    Renew,
+    /// `settle`.
+    Settle,
+    /// `reclaim`.
+    Reclaim,
+    /// `promote`.
+    Promote,
+    /// `next_due`.
+    NextDue,
+    /// `check`.
+    Check,
+}
+
+impl Verb {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Lease,
+        Self::Renew,
+        Self::Settle,
+        Self::Reclaim,
+        Self::Promote,
+        Self::NextDue,
+        Self::Check,
+    ];
+}
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// It fails, and nothing was done.
+    Fails(StoreErrorKind),
+    /// It is done, and answered as if nobody knew.
+    AnswersNothing,
+    /// It never answers.
+    Hangs,
+    /// It panics, as no store should.
+    Panics,
+}
+
+/// A store in memory with troubles.
 #[derive(Debug, Clone)]
 pub struct FaultyStore {
     /// The real one.
     pub store: SqliteStore,
-    /// How many settles are still to fail.
-    pub failures: Arc<AtomicU32>,
-    /// How they fail.
-    pub kind: StoreErrorKind,
-    /// Whether renewals get no answer.
-    pub silent: Arc<AtomicBool>,
-    /// How many settles are written and then answered as if nobody knew.
-    pub late: Arc<AtomicU32>,
+    troubles: Arc<Mutex<HashMap<Verb, (Trouble, u32)>>>,
+    met: Arc<AtomicU32>,
 }
 
 impl FaultyStore {
-    /// A store in memory that fails to settle `failures` times.
+    /// A store without any trouble yet.
     ///
     /// # Errors
     /// When the store in memory cannot be opened.
-    pub async fn new(failures: u32, kind: StoreErrorKind) -> Result<Self, StoreError> {
+    pub async fn new() -> Result<Self, StoreError> {
         let store = inbox::sqlite::in_memory().await?;
-        let failures = Arc::new(AtomicU32::new(failures));
-        Ok(Self { store, failures, kind, silent: Arc::default(), late: Arc::default() })
+        Ok(Self { store, troubles: Arc::default(), met: Arc::default() })
+    }
+
+    /// The next calls of this verb are in trouble, so many of them.
+    pub fn trouble(&self, verb: Verb, trouble: Trouble, times: u32) {
+        self.troubles().insert(verb, (trouble, times));
+    }
+
+    /// All is well from now on.
+    pub fn heal(&self) {
+        self.troubles().clear();
+    }
+
+    /// How many calls were in trouble.
+    #[must_use]
+    pub fn met(&self) -> u32 {
+        self.met.load(Ordering::SeqCst)
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, HashMap<Verb, (Trouble, u32)>> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self, verb: Verb) -> Option<Trouble> {
+        let mut troubles = self.troubles();
+        let (trouble, times) = troubles.get_mut(&verb)?;
+        *times = times.checked_sub(1)?;
+        self.met.fetch_add(1, Ordering::SeqCst);
+        Some(*trouble)
+    }
+
+    fn meet<'a, T: Send + 'a>(
+        &'a self,
+        verb: Verb,
+        call: StoreFuture<'a, T>,
+    ) -> StoreFuture<'a, T> {
+        Box::pin(async move {
+            match self.next(verb) {
+                None => call.await,
+                Some(Trouble::Fails(kind)) => Err(StoreError::new(kind, "the test says no")),
+                Some(Trouble::AnswersNothing) => {
+                    call.await?;
+                    Err(StoreError::new(StoreErrorKind::TimedOut, "the test keeps the answer"))
+                }
+                Some(Trouble::Hangs) => std::future::pending().await,
+                Some(Trouble::Panics) => panic!("as the test wants it"),
+            }
+        })
     }
 }
 
@@ -49,7 +135,7 @@ impl Writer for FaultyStore {
 
 impl LeaseStore for FaultyStore {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
-        self.store.lease(request, now)
+        self.meet(Verb::Lease, self.store.lease(request, now))
     }
 
     fn renew(
@@ -58,10 +144,11 @@ impl LeaseStore for FaultyStore {
         duration: Duration,
         now: Now,
     ) -> StoreFuture<'_, Vec<Result<Renewed, LeaseLost>>> {
-        if self.silent.load(Ordering::SeqCst) {
-            return Box::pin(std::future::pending());
-        }
-        self.store.renew(tokens, duration, now)
+        self.meet(Verb::Renew, self.store.renew(tokens, duration, now))
+    }
+
+    fn bell(&self) -> Option<&Bell> {
+        self.store.bell()
     }
 }
 
@@ -71,23 +158,15 @@ impl StateStore for FaultyStore {
         settles: Vec<Settle>,
         now: Now,
     ) -> StoreFuture<'_, Vec<Result<DeliveryState, LeaseLost>>> {
-        let fails = |failures: u32| failures.checked_sub(1);
-        if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
-            let error = StoreError::new(self.kind, "the test says no");
-            return Box::pin(async { Err(error) });
-        }
-        let settled = self.store.settle(settles, now);
-        if self.late.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
-            return Box::pin(async {
-                settled.await?;
-                Err(StoreError::new(StoreErrorKind::TimedOut, "the test keeps the answer"))
-            });
-        }
-        settled
+        self.meet(Verb::Settle, self.store.settle(settles, now))
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
         self.store.release(tokens, now)
+    }
+
+    fn abandon(&self, tokens: Vec<LeaseToken>, now: Now) {
+        self.store.abandon(tokens, now);
     }
 }
 
@@ -138,14 +217,18 @@ impl Maintain for FaultyStore {
     }
 
     fn promote(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        self.store.promote(limit, now)
+        self.meet(Verb::Promote, self.store.promote(limit, now))
     }
 
     fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>> {
-        self.store.next_due(now)
+        self.meet(Verb::NextDue, self.store.next_due(now))
     }
 
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
-        self.store.reclaim(limit, now)
+        self.meet(Verb::Reclaim, self.store.reclaim(limit, now))
+    }
+
+    fn check(&self) -> StoreFuture<'_, ()> {
+        self.meet(Verb::Check, self.store.check())
     }
 }

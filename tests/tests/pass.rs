@@ -16,7 +16,7 @@ use inbox::testing::{TestClock, TestInbox};
 use inbox::{
     Context, Inbox, MessageId, ScheduleOptions, State, Timestamp, handler, inbox_contract,
 };
-use inbox_tests::faulty::FaultyStore;
+use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
@@ -249,15 +249,16 @@ async fn a_pass_that_is_dropped_costs_a_suspect_nothing_either() {
     }
 }
 
-async fn faulty(failures: u32, kind: StoreErrorKind) -> (Inbox<FaultyStore>, Hands) {
+async fn settling(trouble: Trouble, times: u32) -> (Inbox<FaultyStore>, Hands) {
     let hands = Hands::default();
-    let store = FaultyStore::new(failures, kind).await.unwrap();
+    let store = FaultyStore::new().await.unwrap();
+    store.trouble(Verb::Settle, trouble, times);
     (Inbox::builder(store).state(hands.clone()).build().await.unwrap(), hands)
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_settle_that_fails_for_a_moment_is_repeated_and_the_handler_is_not() {
-    let (inbox, hands) = faulty(3, StoreErrorKind::Busy).await;
+    let (inbox, hands) = settling(Trouble::Fails(StoreErrorKind::Busy), 3).await;
     inbox.scheduler().schedule(Task::Quick, ScheduleOptions::new()).await.unwrap();
     let report = inbox.process_pending().await.unwrap();
     assert_eq!((report.completed, hands.runs.load(Ordering::SeqCst)), (1, 1));
@@ -265,8 +266,7 @@ async fn a_settle_that_fails_for_a_moment_is_repeated_and_the_handler_is_not() {
 
 #[tokio::test(start_paused = true)]
 async fn a_settle_that_was_written_and_answered_too_late_counts() {
-    let (inbox, hands) = faulty(0, StoreErrorKind::TimedOut).await;
-    inbox.store().late.store(1, Ordering::SeqCst);
+    let (inbox, hands) = settling(Trouble::AnswersNothing, 1).await;
     inbox.scheduler().schedule(Task::Quick, ScheduleOptions::new()).await.unwrap();
     let report = inbox.process_pending().await.unwrap();
     assert_eq!((report.completed, report.skipped), (1, 0));
@@ -277,8 +277,8 @@ async fn a_settle_that_was_written_and_answered_too_late_counts() {
 async fn a_handler_is_stopped_when_its_lease_cannot_be_renewed_in_time() {
     // The store does not answer at all: only this process's own clock can tell.
     let hands = Hands::default();
-    let store = FaultyStore::new(0, StoreErrorKind::Busy).await.unwrap();
-    store.silent.store(true, Ordering::SeqCst);
+    let store = FaultyStore::new().await.unwrap();
+    store.trouble(Verb::Renew, Trouble::Hangs, u32::MAX);
     let inbox = Inbox::builder(store).state(hands.clone());
     let inbox = inbox.lease_duration(Duration::from_millis(100)).build().await.unwrap();
     let options = ScheduleOptions::new();
@@ -306,7 +306,7 @@ async fn what_expires_while_it_waits_for_its_turn_is_not_handled() {
 
 #[tokio::test]
 async fn a_store_that_cannot_settle_ends_the_pass_and_what_was_not_begun_is_given_back() {
-    let (inbox, hands) = faulty(1, StoreErrorKind::Full).await;
+    let (inbox, hands) = settling(Trouble::Fails(StoreErrorKind::Full), 1).await;
     let mut ids = Vec::new();
     for _ in 0..3 {
         let receipt = inbox.scheduler().schedule(Task::Quick, ScheduleOptions::new()).await;

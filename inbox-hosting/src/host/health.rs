@@ -5,8 +5,10 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum HostLoop {
-    /// Leases, dispatches and settles.
+    /// Leases and dispatches.
     Pump,
+    /// Writes what became of deliveries.
+    Settler,
     /// Keeps leases from expiring.
     Renewer,
     /// Hears of what other processes schedule.
@@ -23,6 +25,7 @@ impl HostLoop {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pump => "pump",
+            Self::Settler => "settler",
             Self::Renewer => "renewer",
             Self::Listener => "listener",
             Self::Upkeep => "upkeep",
@@ -104,9 +107,7 @@ impl Health {
     /// processes should be patient: a host gets over an outage of any length by itself.
     #[must_use]
     pub fn is_live(&self) -> bool {
-        let needed = |one: &&LoopHealth| {
-            matches!(one.name, HostLoop::Pump | HostLoop::Renewer | HostLoop::Upkeep)
-        };
+        let needed = |one: &&LoopHealth| !matches!(one.name, HostLoop::Listener | HostLoop::Probe);
         self.loops.iter().filter(needed).all(|one| one.error.is_none())
     }
 

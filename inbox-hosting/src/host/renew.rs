@@ -51,7 +51,8 @@ async fn renew<S: Store>(shared: &Shared<S>) {
         leases.renewal(Instant::now() + ROUND).await;
         leases.expire();
         let Some((tokens, expiry)) = leases.to_renew() else {
-            board.tick(HostLoop::Renewer);
+            // Nothing is due, so nothing could not be renewed either.
+            board.well(HostLoop::Renewer);
             continue;
         };
         let (asked, now) = (Instant::now(), shared.inbox.scheduler().clock().now());

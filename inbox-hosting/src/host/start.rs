@@ -100,7 +100,7 @@ fn log(report: ShutdownReport) {
 fn loops<S: Store>(inbox: &Inbox<S>) -> Vec<HostLoop> {
     let mut loops = vec![HostLoop::Probe];
     if processes(inbox) {
-        loops.extend([HostLoop::Pump, HostLoop::Renewer, HostLoop::Upkeep]);
+        loops.extend([HostLoop::Pump, HostLoop::Settler, HostLoop::Renewer, HostLoop::Upkeep]);
         if inbox.store().listen().is_some() {
             loops.push(HostLoop::Listener);
         }

@@ -9,4 +9,5 @@ mod limits;
 mod outage;
 mod runs;
 mod shutdown;
+mod trouble;
 mod wakes;

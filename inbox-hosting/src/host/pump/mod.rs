@@ -202,16 +202,22 @@ impl<S: Store> Pump<S> {
         for work in self.desk.stale(now) {
             self.settle_later(Judged::new(work, Settlement::Release));
         }
+        let board = &self.shared.control.board;
         if self.claiming.is_none() && self.claim_at <= now {
-            self.shared.control.board.tick(HostLoop::Pump);
+            board.tick(HostLoop::Pump);
+        }
+        if self.settling.is_empty() {
+            board.well(HostLoop::Settler);
         }
     }
 
     fn wake_at(&self) -> Instant {
         let now = Instant::now();
         let retry = Some(self.claim_at).filter(|at| *at > now);
-        let others = [retry, self.desk.wake_at(now)].into_iter().flatten();
-        others.fold(self.round_at.min(self.poll_at), Instant::min)
+        // The answer to a claim that is under way plans the next poll.
+        let poll = Some(self.poll_at).filter(|_| self.claiming.is_none());
+        let others = [retry, poll, self.desk.wake_at(now)].into_iter().flatten();
+        others.fold(self.round_at, Instant::min)
     }
 
     fn is_paused(&self) -> bool {

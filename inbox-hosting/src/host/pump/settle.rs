@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inbox_core::settle::Settlement;
-use inbox_core::store::{DeliveryState, LeaseLost, Store, StoreError};
+use inbox_core::store::{DeliveryState, LeaseLost, Store, StoreError, StoreErrorKind};
 use tokio::time::{Instant, sleep};
 
 use super::Pump;
@@ -68,7 +68,7 @@ impl<S: Store> Pump<S> {
             });
         }
         if has_written {
-            self.shared.control.board.well(HostLoop::Pump);
+            self.shared.control.board.well(HostLoop::Settler);
         }
     }
 }
@@ -106,11 +106,11 @@ async fn try_write<S: Store>(
             Ok(written) => return Ok(written),
             Err(error) => error,
         };
-        shared.control.board.failed(HostLoop::Pump, &error);
+        shared.control.board.failed(HostLoop::Settler, &error);
         let is_over = !group.iter().any(|one| shared.leases.is_held(one.settle.token));
-        // What does not pass by itself may still be one row's fault: then the others should not wait.
-        let is_patient = error.is_transient() || begun.elapsed() < shared.leases.duration() / 10;
-        if is_over || !is_patient {
+        // What is not the store's trouble may be one row's fault: then the others should not wait.
+        let is_row = matches!(error.kind(), StoreErrorKind::Other | StoreErrorKind::Corrupt);
+        if is_over || (is_row && begun.elapsed() >= shared.leases.duration() / 10) {
             return Err(error);
         }
         sleep(pause.next()).await;
