@@ -6,7 +6,7 @@ use inbox::Timestamp;
 use inbox::dispatch::Delivery;
 use inbox::store::Now;
 use inbox::store::{
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreFuture, Wanted,
+    Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreFuture, Wanted,
 };
 
 use crate::MemoryStore;
@@ -38,6 +38,10 @@ impl LeaseStore for MemoryStore {
             };
             tokens.into_iter().map(renew).collect()
         })
+    }
+
+    fn bell(&self) -> Option<&Bell> {
+        Some(&self.bell)
     }
 }
 

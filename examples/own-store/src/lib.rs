@@ -15,14 +15,16 @@ mod writer;
 
 use std::sync::{Arc, Mutex};
 
-use inbox::store::{StoreError, StoreErrorKind, StoreFuture};
+use inbox::store::{Bell, StoreError, StoreErrorKind, StoreFuture};
 
 use table::Table;
 
 /// Keeps everything in memory. A clone is another connection to the same store.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct MemoryStore {
     table: Arc<Mutex<Table>>,
+    /// Rung by the table for what becomes ready.
+    bell: Bell,
 }
 
 impl MemoryStore {
@@ -45,5 +47,13 @@ impl MemoryStore {
             })?;
             Ok(work(&mut table))
         })
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        let table = Table::default();
+        let bell = table.bell.clone();
+        Self { table: Arc::new(Mutex::new(table)), bell }
     }
 }

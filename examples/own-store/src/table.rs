@@ -4,7 +4,7 @@ use inbox::Timestamp;
 use inbox::message::MessageId;
 use inbox::schedule::Priority;
 use inbox::settle::DoneOutcome;
-use inbox::store::{AttemptRecord, LeaseToken, StoredMessage};
+use inbox::store::{AttemptRecord, Bell, LeaseToken, StoredMessage};
 
 /// All there is. A database has a table for each of these.
 #[derive(Debug, Default)]
@@ -21,6 +21,7 @@ pub(crate) struct Table {
     /// The bounded context of all of them.
     pub(crate) context: String,
     last_seq: u64,
+    pub(crate) bell: Bell,
 }
 
 /// One message for one handler key, or for the one that it waits for.
@@ -87,8 +88,10 @@ impl Table {
         self.leases.get_mut(&token).filter(|held| held.expires_at > now)
     }
 
-    /// The place of what is ready from now on.
+    /// The place of what is ready from now on. Workers are told; until the verb is over they wait for
+    /// the lock.
     pub(crate) fn ready(&mut self) -> Place {
+        self.bell.ring();
         self.last_seq += 1;
         Place::Ready { seq: self.last_seq }
     }

@@ -15,6 +15,10 @@ impl Writer for MemoryStore {
             envelopes.iter().map(|envelope| table.accept(envelope, now)).collect()
         })
     }
+
+    fn wake(&self) {
+        self.bell.ring();
+    }
 }
 
 impl Table {
