@@ -11,8 +11,8 @@ use inbox::schedule::{ScheduleOptions, Scheduler};
 use inbox::sqlite::rusqlite::{Connection, TransactionBehavior};
 use inbox::sqlite::{SqliteStore, in_memory, open};
 use inbox::store::{
-    BellListener, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now, Route, StoreError,
-    StoreErrorKind, Wanted,
+    BellListener, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now, Route,
+    StateStore as _, StoreError, StoreErrorKind, Wanted,
 };
 use inbox::{Timestamp, inbox_contract};
 use serde::{Deserialize, Serialize};
@@ -104,6 +104,15 @@ async fn memory_has_nobody_to_listen_to_and_rings_for_itself() {
     assert!(store.listen().is_none());
     let mut bell = store.bell().unwrap().listener();
     schedule(&store, 1).await;
+    heard(&mut bell).await;
+}
+
+#[tokio::test]
+async fn what_a_worker_abandons_rings() {
+    let store = in_memory().await.unwrap();
+    let token = held(&store).await;
+    let mut bell = store.bell().unwrap().listener();
+    store.abandon(vec![token], Now::OfStore);
     heard(&mut bell).await;
 }
 

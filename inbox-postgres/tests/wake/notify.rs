@@ -8,7 +8,7 @@ use inbox::settle::{DeadReason, ErrorReport, Settlement};
 use inbox::store::{Inspect as _, LeaseStore as _, Now, Settle, StateStore as _, Writer as _};
 use inbox_testing::postgres::PostgresDatabase;
 
-use crate::kit::{Ear, Pay, heard, lease, open, pool, routed, schedule, scheduler};
+use crate::kit::{Ear, Pay, heard, held, lease, open, pool, routed, schedule, scheduler};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_thousand_messages_others_are_told_seldom_and_of_the_last_one_too() {
@@ -52,6 +52,17 @@ async fn what_a_person_moves_is_told_to_others() {
     store.settle(vec![settle], Now::OfStore).await.unwrap()[0].unwrap();
     assert!(store.retry(id, "charge", Now::OfStore).await.unwrap());
     ear.look_for(1).await;
+}
+
+#[tokio::test]
+async fn what_a_worker_abandons_rings_here() {
+    let database = PostgresDatabase::create().await.unwrap();
+    let store = open(&database, PostgresOptions::new()).await;
+    let token = held(&store).await;
+    let mut bell = store.bell().unwrap().listener();
+    store.abandon(vec![token], Now::OfStore);
+    heard(&mut bell).await;
+    assert_eq!(lease(&store).await.len(), 1);
 }
 
 #[tokio::test]

@@ -79,6 +79,7 @@ macro_rules! __conformance_cases {
                 a_renewed_lease_holds_from_now_on
                 an_unknown_token_is_lost
                 answers_come_in_the_order_of_the_tokens
+                a_renewer_renews_as_the_store_does
                 the_longest_renewal_does_not_expire
             }
             settle {
@@ -217,6 +218,15 @@ macro_rules! __conformance_cases {
                 a_message_without_a_route_keeps_its_new_start
                 a_rescheduling_is_for_one_handler_or_for_all
                 a_rescheduling_that_meets_a_promotion_is_not_lost
+            }
+            wake {
+                what_is_accepted_rings
+                what_waited_for_a_route_rings_when_it_is_routed
+                what_is_promoted_rings
+                what_is_released_rings
+                what_is_reclaimed_rings
+                what_a_person_makes_ready_rings
+                whoever_says_that_something_is_ready_rings
             }
             reachable {
                 nothing_is_lost_whatever_happens

@@ -48,6 +48,8 @@ pub mod reschedule;
 pub mod routes;
 #[doc(hidden)]
 pub mod settle;
+#[doc(hidden)]
+pub mod wake;
 
 use std::pin::Pin;
 use std::sync::Arc;

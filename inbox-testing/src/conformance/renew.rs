@@ -111,3 +111,20 @@ pub async fn the_longest_renewal_does_not_expire(database: &dyn TestDatabase) {
     assert!(answers[0].is_ok_and(|until| until > bench.now), "it was answered {answers:?}");
     bench.settled(&held, DONE).await;
 }
+
+pub async fn a_renewer_renews_as_the_store_does(database: &dyn TestDatabase) {
+    let mut bench = Bench::open(database).await;
+    let held = held(&bench, 2).await;
+    // Without one, the store itself depends on nothing that handlers hold up.
+    let Some(mut renewer) = bench.store.renewer() else { return };
+    bench.pass(SECOND);
+    bench.cancel(held[1].id(), None).await;
+    let unknown = LeaseToken::new();
+    let tokens = vec![held[1].token, unknown, held[0].token];
+    let answers = renewer.renew(tokens.clone(), HOLD, bench.at()).await;
+    let answers = answers.unwrap_or_else(|error| panic!("the renewer failed: {error}"));
+    assert_eq!(answers, bench.renew_fully(tokens, HOLD).await);
+    assert_eq!(answers[1], Err(LeaseLost(unknown)));
+    let stopped = answers[0].as_ref().is_ok_and(|renewed| renewed.cancelled == [held[1].id()]);
+    assert!(stopped, "{answers:?}");
+}
