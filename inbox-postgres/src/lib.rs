@@ -1,7 +1,8 @@
 //! The PostgreSQL store: what a fleet shares.
 //!
-//! Read in the order a message travels: `schedule` (accept), `lease`, `settle`; then `maintain` and
-//! `inspect`. Each statement is a file in `queries`; the schema is in `migrations`.
+//! Read in the order a message travels: `schedule` (accept), `lease`, `settle`; then `maintain`,
+//! `inspect` and `wake`, which tells workers. Each statement is a file in `queries`; the schema is in
+//! `migrations`.
 
 mod act;
 mod address;
