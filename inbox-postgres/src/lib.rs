@@ -17,6 +17,7 @@ mod history;
 mod insert;
 mod inspect;
 mod lease;
+mod limit;
 mod maintain;
 mod marks;
 mod migrate;

@@ -5,10 +5,11 @@ use inbox_core::settle::ErrorReport;
 use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, StoreFuture};
 
 use crate::PostgresStore;
+use crate::limit::answer_within;
 use crate::row::{column, timestamp};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
-use crate::store::{Parameters, answer_within};
+use crate::store::Parameters;
 
 /// Rows that one statement moves while a handler registers.
 const PAGE: u32 = 1_000;

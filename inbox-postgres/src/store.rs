@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool, PoolError, TimeoutType};
-use inbox_core::store::{Bell, StoreError, StoreErrorKind};
+use inbox_core::store::{Bell, StoreError};
 use tokio::time::timeout;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -166,36 +166,6 @@ impl PostgresStore {
     pub(crate) fn call_timeout(&self) -> Duration {
         self.inner.call_timeout
     }
-
-    pub(crate) async fn in_time<T>(
-        &self,
-        answer: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        self.in_time_and(Duration::ZERO, answer).await
-    }
-
-    /// The same, for what may take this much longer than others.
-    pub(crate) async fn in_time_and<T>(
-        &self,
-        longer: Duration,
-        answer: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        answer_within(self.inner.call_timeout.saturating_add(longer), answer).await
-    }
-}
-
-/// Gives up waiting after so long.
-pub(crate) async fn answer_within<T>(
-    limit: Duration,
-    answer: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    timeout(limit, answer).await.unwrap_or_else(|_| {
-        let message = format!(
-            "the database gave no answer within {limit:?}, so what was asked may have happened \
-             or not: look, or do it again with the same idempotency key"
-        );
-        Err(StoreError::new(StoreErrorKind::TimedOut, message))
-    })
 }
 
 impl fmt::Debug for PostgresStore {

@@ -25,6 +25,7 @@ mod sql;
 mod store;
 mod taken;
 mod thread;
+mod wait;
 mod wake;
 mod within;
 

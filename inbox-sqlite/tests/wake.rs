@@ -146,7 +146,12 @@ async fn leases_are_renewed_apart_from_a_runtime_that_is_held_up() {
 /// The token of the one thing that is ready, held now.
 async fn held(store: &SqliteStore) -> LeaseToken {
     let (contract, handler_key) = ("pay".to_owned(), "charge".to_owned());
-    let route = Route { contract, handler_key: handler_key.clone(), supersedes: Vec::new() };
+    let route = Route {
+        contract,
+        handler_key: handler_key.clone(),
+        supersedes: Vec::new(),
+        context: String::new(),
+    };
     store.register_routes(vec![route], Now::OfStore).await.unwrap();
     schedule(store, 1).await;
     let (limit, max_attempts) = (NonZeroU32::MIN, NonZeroU32::MIN);

@@ -2,11 +2,11 @@
 //!
 //! | trait | verbs | who calls it |
 //! |---|---|---|
-//! | [`Writer`] | accept | whoever schedules |
-//! | [`LeaseStore`] | lease, renew | workers |
+//! | [`Writer`] | accept, wake | whoever schedules |
+//! | [`LeaseStore`] | lease, renew; bell, listen, renewer | workers |
 //! | [`StateStore`] | settle, release | workers |
 //! | [`Inspect`] | show, list, counts, retry, cancel, reschedule | people, and `status` |
-//! | [`Maintain`] | register routes, route, promote, reclaim | every host, now and then |
+//! | [`Maintain`] | register routes, route, promote, next due, reclaim, check | every host, now and then |
 //!
 //! A delivery is in exactly one place: *ready*, *lease*, *waiting*, *dead* or *done*. Every verb is
 //! documented as a move between those places, happens entirely or not at all, and can be called by

@@ -1,12 +1,11 @@
 //! What the tests are written with.
 
-use std::future::poll_fn;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use inbox::postgres::deadpool_postgres::{Manager, Pool};
-use inbox::postgres::tokio_postgres::{AsyncMessage, Client, NoTls, Notification};
+use inbox::postgres::tokio_postgres::{Client, NoTls};
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{ScheduleOptions, Scheduler};
 use inbox::store::{
@@ -16,7 +15,6 @@ use inbox::store::{
 use inbox::{Timestamp, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
 
 /// How long something may take that happens at once.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
@@ -113,56 +111,4 @@ pub(crate) fn is_later(moment: Timestamp) -> bool {
 pub(crate) async fn heard(bell: &mut BellListener) {
     let heard = tokio::time::timeout(PATIENCE, bell.heard()).await;
     heard.unwrap_or_else(|_| panic!("the bell was not rung"));
-}
-
-/// Someone who hears what processes tell each other.
-pub(crate) struct Ear {
-    pub(crate) client: Client,
-    heard: mpsc::UnboundedReceiver<Notification>,
-}
-
-impl Ear {
-    pub(crate) async fn new(database: &PostgresDatabase) -> Self {
-        let (client, mut connection) = database.config().connect(NoTls).await.unwrap();
-        let (tell, heard) = mpsc::unbounded_channel();
-        tokio::spawn(async move {
-            while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await
-            {
-                if let AsyncMessage::Notification(notification) = message {
-                    let _ = tell.send(notification);
-                }
-            }
-        });
-        client.batch_execute("LISTEN \"inbox.inbox\"").await.unwrap();
-        Self { client, heard }
-    }
-
-    /// What was told next. Ours says nothing.
-    pub(crate) async fn hear(&mut self) -> String {
-        let heard = tokio::time::timeout(PATIENCE, self.heard.recv()).await;
-        heard.unwrap_or_else(|_| panic!("nothing was told")).unwrap().payload().to_owned()
-    }
-
-    /// Looks whenever it is told something, and never else, until it sees this many. Answers how often
-    /// it was told.
-    pub(crate) async fn look_for(&mut self, count: i64) -> usize {
-        for told in 1.. {
-            assert_eq!(self.hear().await, "");
-            let seen = self.client.query_one("SELECT count(*) FROM inbox.ready", &[]).await;
-            if seen.unwrap().get::<_, i64>(0) == count {
-                return told;
-            }
-        }
-        unreachable!("the loop has no end")
-    }
-
-    /// How often it was told something up to now.
-    pub(crate) async fn count(&mut self) -> usize {
-        self.client.batch_execute("NOTIFY \"inbox.inbox\", 'now'").await.unwrap();
-        let mut count = 0;
-        while self.hear().await.is_empty() {
-            count += 1;
-        }
-        count
-    }
 }

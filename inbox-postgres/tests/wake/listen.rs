@@ -9,7 +9,8 @@ use inbox_testing::postgres::PostgresDatabase;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::kit::{Ear, HOLD, PATIENCE, heard, held, open, pool, schedule, until};
+use crate::ear::Ear;
+use crate::kit::{HOLD, PATIENCE, heard, held, open, pool, schedule, until};
 
 /// Begins to listen, and answers when the bell has been rung for that.
 async fn listening(store: &PostgresStore) -> (JoinHandle<StoreError>, BellListener) {

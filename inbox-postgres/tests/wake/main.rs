@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 mod check;
+mod ear;
 mod kit;
 mod listen;
 mod notify;

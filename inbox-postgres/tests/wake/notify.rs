@@ -8,7 +8,8 @@ use inbox::settle::{DeadReason, ErrorReport, Settlement};
 use inbox::store::{Inspect as _, LeaseStore as _, Now, Settle, StateStore as _, Writer as _};
 use inbox_testing::postgres::PostgresDatabase;
 
-use crate::kit::{Ear, Pay, heard, held, lease, open, pool, routed, schedule, scheduler};
+use crate::ear::Ear;
+use crate::kit::{Pay, heard, held, lease, open, pool, routed, schedule, scheduler};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_thousand_messages_others_are_told_seldom_and_of_the_last_one_too() {

@@ -5,7 +5,8 @@ use inbox::schedule::ScheduleOptions;
 use inbox::store::LeaseStore as _;
 use inbox_testing::postgres::PostgresDatabase;
 
-use crate::kit::{Ear, Pay, heard, lease, open, scheduler};
+use crate::ear::Ear;
+use crate::kit::{Pay, heard, lease, open, scheduler};
 
 #[tokio::test]
 async fn a_commit_of_the_callers_is_heard_here_and_elsewhere_without_a_word() {

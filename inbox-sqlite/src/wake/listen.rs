@@ -4,7 +4,7 @@ use inbox_core::store::{Listening, StoreError};
 use rusqlite::{Connection, Result};
 
 use crate::SqliteStore;
-use crate::store::closed;
+use crate::wait::closed;
 
 /// How often to look whether others wrote.
 const PAUSE: Duration = Duration::from_millis(50);
