@@ -40,7 +40,12 @@ impl Ours {
             max_attempts: limit,
         };
         let duration = Duration::from_mins(1);
-        let request = LeaseRequest { host: "bench".to_owned(), duration, wanted: vec![wanted] };
+        let request = LeaseRequest {
+            host: "bench".to_owned(),
+            duration,
+            wanted: vec![wanted],
+            tenants: None,
+        };
         Ok(Self { scheduler: Scheduler::new(Arc::clone(&store)), store, request })
     }
 

@@ -1,2 +1,140 @@
--- A schema is for one bounded context: the one that its routes were registered for.
+-- Whose messages they are: those of one bounded context, and of its tenants.
+
+-- A schema is for one context: the one that its routes were registered for.
 ALTER TABLE :schema.route ADD context text NOT NULL DEFAULT '';
+
+-- A worker for some tenants passes by what the others sent; where nobody has tenants, the index costs
+-- nothing. With keys by bytes, it alone fits what such workers ask for. It is made before the rows are
+-- changed: made after, it could not be used while an older transaction runs.
+ALTER TABLE :schema.ready ADD tenant text NOT NULL DEFAULT '';
+CREATE INDEX ready_tenant ON :schema.ready (tenant, handler_key COLLATE "C", priority, version, seq)
+    WHERE tenant <> '';
+UPDATE :schema.ready AS ready
+SET tenant = message.tenant
+FROM :schema.message AS message
+WHERE message.id = ready.message_id AND message.tenant <> '';
+
+-- Another parameter is another function, and both would fit most calls.
+DROP FUNCTION :schema.schedule(
+    text, integer, jsonb, text, text, text, timestamptz, interval, timestamptz, text, text, text, text,
+    jsonb, uuid, timestamptz
+);
+
+-- Accepts one message, with a delivery for each handler that is known for its contract. A message
+-- that was accepted before, by its tenant, contract and idempotency key, is answered and not stored
+-- again; `payload_matches` then says whether it says the same. `id` is for those who made one, a UUIDv7,
+-- and `clock` is for tests. With `notify`, workers that listen hear of a new message when it is committed;
+-- commits that notify wait for each other, so it is for what is rare.
+CREATE FUNCTION :schema.schedule(
+    contract        text,
+    version         integer,
+    payload         jsonb,
+    idempotency_key text        DEFAULT NULL,
+    ordering_key    text        DEFAULT NULL,
+    concurrency_key text        DEFAULT NULL,
+    start_at        timestamptz DEFAULT NULL,
+    delay           interval    DEFAULT NULL,
+    deliver_by      timestamptz DEFAULT NULL,
+    priority        text        DEFAULT 'normal',
+    correlation_id  text        DEFAULT NULL,
+    causation_id    text        DEFAULT NULL,
+    tenant          text        DEFAULT '',
+    headers         jsonb       DEFAULT '{}',
+    id              uuid        DEFAULT NULL,
+    clock           timestamptz DEFAULT NULL,
+    notify          boolean     DEFAULT false,
+    OUT message_id      uuid,
+    OUT accepted_at     timestamptz,
+    OUT is_new          boolean,
+    OUT payload_matches boolean
+)
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_variable
+DECLARE
+    level smallint := array_position(ARRAY['low', 'normal', 'high', 'urgent'], priority) - 1;
+    due   timestamptz;
+BEGIN
+    headers := coalesce(headers, '{}');
+    PERFORM :schema.check_name('contract', contract, coalesce(contract, '')),
+            :schema.check_name('idempotency key', contract, idempotency_key),
+            :schema.check_name('ordering key', contract, ordering_key),
+            :schema.check_name('concurrency key', contract, concurrency_key),
+            :schema.check_name('correlation id', contract, correlation_id),
+            :schema.check_name('causation id', contract, causation_id),
+            :schema.check_name('tenant', contract, nullif(tenant, ''));
+    IF version IS NULL OR version < 1 THEN
+        RAISE EXCEPTION 'version % of contract `%` is none: versions begin at 1', version, contract
+            USING ERRCODE = 'invalid_parameter_value';
+    ELSIF payload IS NULL THEN
+        RAISE EXCEPTION 'a message of contract `%` has no payload', contract
+            USING HINT = 'for a command without content write ''null''::jsonb',
+                  ERRCODE = 'invalid_parameter_value';
+    ELSIF level IS NULL THEN
+        RAISE EXCEPTION '`%` is no priority', priority
+            USING HINT = 'write low, normal, high or urgent', ERRCODE = 'invalid_parameter_value';
+    ELSIF start_at IS NOT NULL AND delay IS NOT NULL THEN
+        RAISE EXCEPTION 'a message of contract `%` has both a start and a delay', contract
+            USING HINT = 'give one of them', ERRCODE = 'invalid_parameter_value';
+    ELSIF jsonb_typeof(headers) <> 'object'
+       OR EXISTS (SELECT 1 FROM jsonb_each(headers) WHERE jsonb_typeof(value) <> 'string') THEN
+        RAISE EXCEPTION 'the headers of a message of contract `%` are no object of strings', contract
+            USING HINT = 'write them like {"name": "value"}', ERRCODE = 'invalid_parameter_value';
+    ELSIF NOT isfinite(coalesce(start_at, '2000-01-01')) THEN
+        RAISE EXCEPTION 'a message of contract `%` starts at no moment', contract
+            USING HINT = 'infinity is none: leave the start out, or give a date',
+                  ERRCODE = 'invalid_parameter_value';
+    END IF;
+
+    LOOP
+        message_id := coalesce(id, :schema.new_message_id());
+        accepted_at := coalesce(clock, clock_timestamp());
+        INSERT INTO :schema.message (
+            id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+        )
+        VALUES (
+            message_id, coalesce(tenant, ''), contract, version, payload, headers, idempotency_key,
+            ordering_key, concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+        )
+        ON CONFLICT DO NOTHING;
+        IF FOUND THEN
+            is_new := true;
+            EXIT;
+        END IF;
+        -- In a statement of its own, which sees what was committed while the insert waited.
+        SELECT first.id, first.accepted_at, first.payload = payload AND first.version = version
+        INTO message_id, accepted_at, payload_matches
+        FROM :schema.message AS first
+        WHERE first.id = id
+           OR (first.tenant = coalesce(tenant, '') AND first.contract = contract
+               AND first.idempotency_key = idempotency_key)
+        LIMIT 1;
+        IF FOUND THEN
+            is_new := false;
+            RETURN;
+        END IF;
+        -- The one in the way was rolled back or removed: try again.
+    END LOOP;
+
+    due := greatest(accepted_at, coalesce(start_at, accepted_at + delay, accepted_at));
+    IF due <= accepted_at THEN
+        INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
+        SELECT route.handler_key, level, version, message_id, coalesce(tenant, '')
+        FROM :schema.route AS route
+        WHERE route.contract = contract AND route.superseded_by IS NULL
+        ORDER BY route.handler_key;
+    ELSE
+        INSERT INTO :schema.waiting (message_id, handler_key, version, priority, due_at, reason)
+        SELECT message_id, route.handler_key, version, level, due, 'delay'
+        FROM :schema.route AS route
+        WHERE route.contract = contract AND route.superseded_by IS NULL;
+    END IF;
+    IF NOT FOUND THEN
+        INSERT INTO :schema.waiting (message_id, contract, version, priority, due_at, reason)
+        VALUES (message_id, contract, version, level, due, 'no-route');
+    END IF;
+    IF notify THEN
+        PERFORM pg_notify(:channel, '');
+    END IF;
+END
+$$;

@@ -31,16 +31,16 @@ accepted AS (
     RETURNING id, accepted_at
 ),
 delivery AS MATERIALIZED (
-    SELECT envelope.id, envelope.contract, envelope.version, envelope.priority, envelope.due_at, envelope.place,
-           envelope.now, coalesce(route.handler_key, '') AS handler_key
+    SELECT envelope.id, envelope.tenant, envelope.contract, envelope.version, envelope.priority,
+           envelope.due_at, envelope.place, envelope.now, coalesce(route.handler_key, '') AS handler_key
     FROM accepted
     JOIN envelope USING (id)
     LEFT JOIN :schema.route AS route
         ON route.contract = envelope.contract AND route.superseded_by IS NULL
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (handler_key, priority, version, message_id)
-    SELECT handler_key, priority, version, id
+    INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
+    SELECT handler_key, priority, version, id, tenant
     FROM delivery
     WHERE handler_key <> '' AND due_at <= now
     ORDER BY place, handler_key

@@ -16,8 +16,8 @@ WITH accepted AS (
     ) AS due_at
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (handler_key, priority, version, message_id)
-    SELECT route.handler_key, $14::smallint, $5::integer, $2::uuid
+    INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
+    SELECT route.handler_key, $14::smallint, $5::integer, $2::uuid, $3::text
     FROM accepted
     JOIN :schema.route AS route ON route.contract = $4 AND route.superseded_by IS NULL
     WHERE accepted.due_at <= accepted.accepted_at

@@ -23,16 +23,16 @@ accepted AS (
     RETURNING id
 ),
 delivery AS MATERIALIZED (
-    SELECT page.id, page.contract, page.version, page.priority, page.due_at, page.accepted_at,
-           page.place, coalesce(route.handler_key, '') AS handler_key
+    SELECT page.id, page.tenant, page.contract, page.version, page.priority, page.due_at,
+           page.accepted_at, page.place, coalesce(route.handler_key, '') AS handler_key
     FROM accepted
     JOIN page USING (id)
     LEFT JOIN :schema.route AS route
         ON route.contract = page.contract AND route.superseded_by IS NULL
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (handler_key, priority, version, message_id)
-    SELECT handler_key, priority, version, id
+    INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
+    SELECT handler_key, priority, version, id, tenant
     FROM delivery
     WHERE handler_key <> '' AND due_at <= accepted_at
     ORDER BY place, handler_key

@@ -1,16 +1,17 @@
 -- ready → lease: one row for the batch, and what it holds. The most urgent first, then the oldest;
 -- each priority from the mark where earlier claims found work. By version, so that what nobody here
--- reads costs nothing to pass by, however much there is of it.
+-- reads costs nothing to pass by, however much there is of it. What stands in comments is the place of
+-- what limits a worker to tenants, in tenants.rs.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 urgent AS MATERIALIZED (
     SELECT ready.row
-    FROM unnest($5::integer[]) AS readable (version)
+    FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
         SELECT ctid AS row, seq FROM :schema.ready
-        WHERE handler_key = $4 AND priority = 3 AND version = readable.version AND seq > $9
-          AND NOT suspect
+        WHERE handler_key = $4 /*bytes*/ AND priority = 3 AND version = readable.version AND seq > $9
+          AND NOT suspect /*theirs*/
         ORDER BY seq
         LIMIT $6
         FOR UPDATE SKIP LOCKED
@@ -20,11 +21,11 @@ urgent AS MATERIALIZED (
 ),
 high AS MATERIALIZED (
     SELECT ready.row
-    FROM unnest($5::integer[]) AS readable (version)
+    FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
         SELECT ctid AS row, seq FROM :schema.ready
-        WHERE handler_key = $4 AND priority = 2 AND version = readable.version AND seq > $10
-          AND NOT suspect
+        WHERE handler_key = $4 /*bytes*/ AND priority = 2 AND version = readable.version AND seq > $10
+          AND NOT suspect /*theirs*/
         ORDER BY seq
         LIMIT $6 - (SELECT count(*) FROM urgent)
         FOR UPDATE SKIP LOCKED
@@ -34,11 +35,11 @@ high AS MATERIALIZED (
 ),
 normal AS MATERIALIZED (
     SELECT ready.row
-    FROM unnest($5::integer[]) AS readable (version)
+    FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
         SELECT ctid AS row, seq FROM :schema.ready
-        WHERE handler_key = $4 AND priority = 1 AND version = readable.version AND seq > $11
-          AND NOT suspect
+        WHERE handler_key = $4 /*bytes*/ AND priority = 1 AND version = readable.version AND seq > $11
+          AND NOT suspect /*theirs*/
         ORDER BY seq
         LIMIT $6 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
         FOR UPDATE SKIP LOCKED
@@ -48,11 +49,11 @@ normal AS MATERIALIZED (
 ),
 low AS MATERIALIZED (
     SELECT ready.row
-    FROM unnest($5::integer[]) AS readable (version)
+    FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
         SELECT ctid AS row, seq FROM :schema.ready
-        WHERE handler_key = $4 AND priority = 0 AND version = readable.version AND seq > $12
-          AND NOT suspect
+        WHERE handler_key = $4 /*bytes*/ AND priority = 0 AND version = readable.version AND seq > $12
+          AND NOT suspect /*theirs*/
         ORDER BY seq
         LIMIT $6 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
               - (SELECT count(*) FROM normal)

@@ -1,5 +1,5 @@
 -- ready → lease, for one suspect, if this host holds none: of all that this worker can read, the one
--- that has been ready for longest. Where two calls of one host meet, an index refuses the second.
+-- that has been ready for longest, of some tenants or of all. Where two calls of one host meet, an index refuses the second.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -14,7 +14,7 @@ chosen AS MATERIALIZED (
         WHERE wanted.handler_key = ready.handler_key AND wanted.version = ready.version
         LIMIT 1
     ) AS wanted
-    WHERE ready.suspect AND NOT EXISTS (
+    WHERE ready.suspect AND ($8::text[] IS NULL OR ready.tenant = ANY ($8)) AND NOT EXISTS (
         SELECT 1
         FROM :schema.lease AS lease
         WHERE lease.host = $3 AND lease.suspect

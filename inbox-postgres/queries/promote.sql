@@ -16,9 +16,10 @@ taken AS (
 ),
 promoted AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant
     )
-    SELECT handler_key, priority, version, message_id, attempts, delayed_retries, suspect
+    SELECT handler_key, priority, version, message_id, attempts, delayed_retries, suspect,
+           coalesce((SELECT tenant FROM :schema.message WHERE id = taken.message_id), '')
     FROM taken
     ORDER BY due_at, message_id, handler_key
     ON CONFLICT DO NOTHING

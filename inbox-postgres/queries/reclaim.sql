@@ -45,10 +45,11 @@ lost AS MATERIALIZED (
 ),
 returned AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant
     )
     SELECT handler_key, priority, version, message_id,
-           CASE WHEN suspect THEN attempt ELSE attempt - 1 END, delayed_retries, true
+           CASE WHEN suspect THEN attempt ELSE attempt - 1 END, delayed_retries, true,
+           coalesce((SELECT tenant FROM :schema.message WHERE id = lost.message_id), '')
     FROM lost
     WHERE place = 'ready'
     ORDER BY expires_at, bit

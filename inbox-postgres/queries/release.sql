@@ -35,9 +35,10 @@ done AS (
 ),
 returned AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant
     )
-    SELECT handler_key, priority, version, message_id, attempt - 1, delayed_retries, suspect
+    SELECT handler_key, priority, version, message_id, attempt - 1, delayed_retries, suspect,
+           coalesce((SELECT tenant FROM :schema.message WHERE id = open.message_id), '')
     FROM open
     WHERE NOT cancelled
     ORDER BY token, bit

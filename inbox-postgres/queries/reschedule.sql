@@ -48,9 +48,10 @@ made_waiting AS (
 ),
 made_ready AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant
     )
-    SELECT handler_key, priority, version, $2, attempts, delayed_retries, suspect
+    SELECT handler_key, priority, version, $2, attempts, delayed_retries, suspect,
+           coalesce((SELECT tenant FROM :schema.message WHERE id = $2), '')
     FROM was_waiting
     ORDER BY handler_key
     ON CONFLICT DO NOTHING

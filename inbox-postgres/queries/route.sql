@@ -23,8 +23,9 @@ delivery AS MATERIALIZED (
     WHERE route.superseded_by IS NULL
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (handler_key, priority, version, message_id)
-    SELECT handler_key, priority, version, message_id
+    INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
+    SELECT handler_key, priority, version, message_id,
+           coalesce((SELECT tenant FROM :schema.message WHERE id = delivery.message_id), '')
     FROM delivery
     WHERE due_at <= now
     ORDER BY message_id, handler_key

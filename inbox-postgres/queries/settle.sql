@@ -94,9 +94,10 @@ dead AS (
 ),
 returned AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant
     )
-    SELECT handler_key, priority, version, message_id, attempt, delayed_retries, suspect
+    SELECT handler_key, priority, version, message_id, attempt, delayed_retries, suspect,
+           coalesce((SELECT tenant FROM :schema.message WHERE id = settled.message_id), '')
     FROM settled
     WHERE place = 'ready'
     ORDER BY nth

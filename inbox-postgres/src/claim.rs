@@ -1,14 +1,16 @@
+use std::collections::BTreeSet;
+
 use deadpool_postgres::Object;
 use futures_util::future::join_all;
 use inbox_core::Now;
 use inbox_core::store::{LeaseRequest, StoreError, Wanted};
+use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::claimed::{Asked, Claimed};
-use crate::error::is_unique_violation;
 use crate::lease;
-use crate::marks::BEGINNING;
+use crate::marks::{BEGINNING, Claims};
 use crate::row::column;
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
@@ -65,8 +67,8 @@ impl PostgresStore {
         limit: u32,
         now: Now,
     ) -> Result<Claimed, StoreError> {
-        let marks = &self.inner().marks;
-        let mark = marks.of(wanted);
+        let (marks, claims) = (&self.inner().marks, Claims::of(request, wanted));
+        let mark = marks.of(&claims);
         let mut claimed = Claimed::new(self.clone(), Vec::new());
         let mut room = limit;
         for low in mark.starts() {
@@ -74,7 +76,7 @@ impl PostgresStore {
                 break;
             }
             // Noted however it ends: a sweep that takes too long must not be the next thing tried.
-            let sweeping = (low == BEGINNING).then(|| marks.sweeping(wanted));
+            let sweeping = (low == BEGINNING).then(|| marks.sweeping(&claims));
             let found = self.claim_from(connection, request, wanted, room, low, now).await?;
             drop(sweeping);
             for lease in found.leases() {
@@ -97,79 +99,50 @@ impl PostgresStore {
     ) -> Result<Claimed, StoreError> {
         let asked = Asked::new(self, now);
         let token = asked.token();
-        let versions = versions(wanted);
-        let rows = self
-            .query_on(
-                connection,
-                Sql::lease,
-                &[
-                    &moment(now),
-                    &Uuid::from_u128(token.as_u128()),
-                    &request.host,
-                    &wanted.handler_key,
-                    &versions,
-                    &i64::from(limit),
-                    &attempts(wanted),
-                    &Span(request.duration),
-                    &low[3],
-                    &low[2],
-                    &low[1],
-                    &low[0],
-                ],
-            )
-            .await;
+        let (moment, token_id) = (moment(now), Uuid::from_u128(token.as_u128()));
+        let (versions, limit, attempts) = (versions(wanted), i64::from(limit), attempts(wanted));
+        let (span, tenants) = (Span(request.duration), tenants(request));
+        let all: [&(dyn ToSql + Sync); 12] = [
+            &moment,
+            &token_id,
+            &request.host,
+            &wanted.handler_key,
+            &versions,
+            &limit,
+            &attempts,
+            &span,
+            &low[3],
+            &low[2],
+            &low[1],
+            &low[0],
+        ];
+        let tenants = tenants.as_ref().map(|tenants| tenants as &(dyn ToSql + Sync));
+        let parameters: Vec<_> = all.into_iter().chain(tenants).collect();
+        let sql = match (&request.tenants, request.serves("")) {
+            (None, _) => Sql::lease,
+            (Some(_), false) => Sql::lease_tenants,
+            (Some(_), true) => Sql::lease_tenants_and_none,
+        };
+        let rows = self.query_on(connection, sql, &parameters).await;
         let rows = asked.answered(rows)?;
         let found = rows.iter().map(|row| Ok((column(row, 3)?, column(row, 2)?)));
         let found = found.collect::<Result<Vec<_>, String>>().map_err(damaged)?;
-        self.inner().marks.found(wanted, found.into_iter());
+        self.inner().marks.found(&Claims::of(request, wanted), found.into_iter());
         Ok(Claimed::new(self.clone(), lease::read(token, false, rows)?))
-    }
-
-    async fn claim_suspect(
-        &self,
-        connection: &Object,
-        request: &LeaseRequest,
-        now: Now,
-    ) -> Result<Claimed, StoreError> {
-        let asked = Asked::new(self, now);
-        let token = asked.token();
-        let pairs = || {
-            request.wanted.iter().flat_map(|wanted| {
-                versions(wanted).into_iter().map(move |version| (wanted, version))
-            })
-        };
-        let keys: Vec<_> = pairs().map(|(wanted, _)| wanted.handler_key.as_str()).collect();
-        let versions: Vec<_> = pairs().map(|(_, version)| version).collect();
-        let max_attempts: Vec<_> = pairs().map(|(wanted, _)| attempts(wanted)).collect();
-        let rows = self
-            .query_on(
-                connection,
-                Sql::lease_suspect,
-                &[
-                    &moment(now),
-                    &Uuid::from_u128(token.as_u128()),
-                    &request.host,
-                    &keys,
-                    &versions,
-                    &max_attempts,
-                    &Span(request.duration),
-                ],
-            )
-            .await;
-        match asked.answered(rows) {
-            Ok(rows) => Ok(Claimed::new(self.clone(), lease::read(token, true, rows)?)),
-            // Another call of this host was faster.
-            Err(error) if is_unique_violation(&error) => Ok(Claimed::new(self.clone(), Vec::new())),
-            Err(error) => Err(error),
-        }
     }
 }
 
 /// Versions beyond what the column holds are nobody's.
-fn versions(wanted: &Wanted) -> Vec<i32> {
+pub(crate) fn versions(wanted: &Wanted) -> Vec<i32> {
     wanted.versions.iter().filter_map(|version| i32::try_from(*version).ok()).collect()
 }
 
-fn attempts(wanted: &Wanted) -> i32 {
+pub(crate) fn attempts(wanted: &Wanted) -> i32 {
     i32::try_from(wanted.max_attempts.get()).unwrap_or(i32::MAX)
+}
+
+/// The tenants that the worker serves, each once, unless all.
+pub(crate) fn tenants(request: &LeaseRequest) -> Option<Vec<&str>> {
+    let served: BTreeSet<_> = request.tenants.as_ref()?.iter().map(String::as_str).collect();
+    Some(served.into_iter().collect())
 }

@@ -41,7 +41,7 @@ const MESSAGE: [Type; 12] = [
     Type::TIMESTAMPTZ,
 ];
 
-const READY: [Type; 4] = [Type::TEXT, Type::INT2, Type::INT4, Type::UUID];
+const READY: [Type; 5] = [Type::TEXT, Type::INT2, Type::INT4, Type::UUID, Type::TEXT];
 
 const WAITING: [Type; 7] =
     [Type::UUID, Type::TEXT, Type::TEXT, Type::INT4, Type::INT2, Type::TIMESTAMPTZ, Type::TEXT];
@@ -92,8 +92,9 @@ impl Copy<'_> {
                     wait(key, "", "delay");
                     continue;
                 }
-                let row: [Value<'_>; 4] =
-                    [Box::new(key), Box::new(level), Box::new(version), Box::new(id)];
+                let tenant = Box::new(&message.tenant);
+                let row: [Value<'_>; 5] =
+                    [Box::new(key), Box::new(level), Box::new(version), Box::new(id), tenant];
                 ready.push(row.into());
             }
             if keys.is_empty() {

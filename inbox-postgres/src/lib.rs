@@ -32,6 +32,8 @@ mod script;
 mod settle;
 mod sql;
 mod store;
+mod suspect;
+mod tenants;
 mod tcp;
 mod tls;
 mod value;

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use inbox_core::store::Wanted;
+use inbox_core::store::{LeaseRequest, Wanted};
 
 /// A sweep that is faster is made whenever there is time for it.
 const CHEAP: Duration = Duration::from_millis(5);
@@ -20,7 +20,25 @@ const SHARE: u32 = 30;
 /// found work walks over none. What appears behind a mark, because its transaction committed late or
 /// its claim was rolled back, is found by a sweep from the beginning.
 #[derive(Debug, Default)]
-pub(crate) struct Marks(Mutex<HashMap<(String, Vec<u32>), Mark>>);
+pub(crate) struct Marks(Mutex<HashMap<Claims, Mark>>);
+
+/// Claims that look for the same, and so share a mark.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Claims {
+    handler_key: String,
+    versions: Vec<u32>,
+    tenants: Option<Vec<String>>,
+}
+
+impl Claims {
+    pub(crate) fn of(request: &LeaseRequest, wanted: &Wanted) -> Self {
+        Self {
+            handler_key: wanted.handler_key.clone(),
+            versions: wanted.versions.clone(),
+            tenants: request.tenants.clone(),
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mark {
@@ -62,26 +80,26 @@ impl Mark {
 /// A sweep that is under way. Its time is noted when it ends, whatever its end is.
 pub(crate) struct Sweeping<'a> {
     marks: &'a Marks,
-    wanted: &'a Wanted,
+    claims: &'a Claims,
     began: Instant,
 }
 
 impl Drop for Sweeping<'_> {
     fn drop(&mut self) {
         let sweep = Sweep { ended: Instant::now(), took: self.began.elapsed() };
-        self.marks.lock().entry(key(self.wanted)).or_insert(Mark::FIRST).swept = Some(sweep);
+        self.marks.lock().entry(self.claims.clone()).or_insert(Mark::FIRST).swept = Some(sweep);
     }
 }
 
 impl Marks {
-    pub(crate) fn of(&self, wanted: &Wanted) -> Mark {
-        self.lock().get(&key(wanted)).copied().unwrap_or(Mark::FIRST)
+    pub(crate) fn of(&self, claims: &Claims) -> Mark {
+        self.lock().get(claims).copied().unwrap_or(Mark::FIRST)
     }
 
     /// A claim found these rows, given as priority and number.
-    pub(crate) fn found(&self, wanted: &Wanted, rows: impl Iterator<Item = (i16, i64)>) {
+    pub(crate) fn found(&self, claims: &Claims, rows: impl Iterator<Item = (i16, i64)>) {
         let mut marks = self.lock();
-        let mark = marks.entry(key(wanted)).or_insert(Mark::FIRST);
+        let mark = marks.entry(claims.clone()).or_insert(Mark::FIRST);
         for (priority, seq) in rows {
             let low = usize::try_from(priority).ok().and_then(|at| mark.low.get_mut(at));
             if let Some(low) = low {
@@ -91,18 +109,14 @@ impl Marks {
     }
 
     /// A sweep from the beginning begins.
-    pub(crate) fn sweeping<'a>(&'a self, wanted: &'a Wanted) -> Sweeping<'a> {
-        Sweeping { marks: self, wanted, began: Instant::now() }
+    pub(crate) fn sweeping<'a>(&'a self, claims: &'a Claims) -> Sweeping<'a> {
+        Sweeping { marks: self, claims, began: Instant::now() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<(String, Vec<u32>), Mark>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Claims, Mark>> {
         // Nothing is half-done when a holder panics: every change is one insert.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn key(wanted: &Wanted) -> (String, Vec<u32>) {
-    (wanted.handler_key.clone(), wanted.versions.clone())
 }
 
 #[cfg(test)]
@@ -123,5 +137,20 @@ mod tests {
         assert_eq!(mark(slow, just_now).starts(), [[7; 4]]);
         assert_eq!(mark(slow, long_ago).starts(), [BEGINNING, [7; 4]]);
         assert_eq!(Mark::FIRST.starts(), [BEGINNING]);
+    }
+
+    #[test]
+    fn what_was_found_for_some_tenants_says_nothing_of_the_others() {
+        let claims = |tenants: Option<&str>| Claims {
+            handler_key: "charge".to_owned(),
+            versions: vec![1],
+            tenants: tenants.map(|tenant| vec![tenant.to_owned()]),
+        };
+        let marks = Marks::default();
+        marks.found(&claims(Some("acme")), [(1, 7)].into_iter());
+        assert_eq!(marks.of(&claims(Some("acme"))).low[1], 7);
+        for others in [Some("bolt"), None] {
+            assert_eq!(marks.of(&claims(others)).low, BEGINNING);
+        }
     }
 }

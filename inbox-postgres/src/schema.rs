@@ -45,16 +45,19 @@ impl Schema {
         format!("DO {};\n", literal(&create))
     }
 
-    /// The channel on which processes tell each other what happens here.
+    /// The statement, with this name in the place of `:schema` and its channel in that of `:channel`.
+    pub(crate) fn fill(&self, sql: &str) -> String {
+        let channel = literal(&self.channel());
+        // In one go: a name may contain what is replaced.
+        let parts = sql.split(":schema").map(|part| part.replace(":channel", &channel));
+        parts.collect::<Vec<_>>().join(&self.quoted)
+    }
+
+    /// What is notified when there is news, cut as PostgreSQL cuts names.
     pub(crate) fn channel(&self) -> String {
         let mut channel = format!("inbox.{}", self.name);
         channel.truncate(channel.floor_char_boundary(LONGEST));
         channel
-    }
-
-    /// The statement, with this name in the place of `:schema`.
-    pub(crate) fn fill(&self, sql: &str) -> String {
-        sql.replace(":schema", &self.quoted)
     }
 }
 
@@ -81,9 +84,21 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_is_named_for_the_schema_and_no_longer_than_names_are() {
-        assert_eq!(Schema::new("shop").unwrap().channel(), "inbox.shop");
-        let long = Schema::new(&format!("{}ü", "x".repeat(56))).unwrap().channel();
-        assert_eq!(long, format!("inbox.{}", "x".repeat(56)), "no letter is cut in half");
+    fn the_channel_is_named_for_the_schema_and_no_longer_than_a_name_may_be() {
+        let channel = |name: &str| Schema::new(name).unwrap().channel();
+        assert_eq!(channel("inbox"), "inbox.inbox");
+        assert_eq!(channel("Über \"us\""), "inbox.Über \"us\"");
+        assert_eq!(channel(&"x".repeat(57)), format!("inbox.{}", "x".repeat(57)));
+        assert_eq!(channel(&"x".repeat(63)), format!("inbox.{}", "x".repeat(57)));
+        // A character is not cut in two.
+        assert_eq!(channel(&"é".repeat(31)), format!("inbox.{}", "é".repeat(28)));
+    }
+
+    #[test]
+    fn a_name_that_contains_a_placeholder_is_filled_in_as_it_is() {
+        let schema = Schema::new("a:channel 'b':schema").unwrap();
+        let filled = schema.fill(":schema.schedule() :channel");
+        let channel = "'inbox.a:channel ''b'':schema'";
+        assert_eq!(filled, format!("\"a:channel 'b':schema\".schedule() {channel}"));
     }
 }

@@ -1,17 +1,29 @@
 use std::collections::HashMap;
 
-/// Names a statement in `queries`, and brings its text along.
+use crate::tenants;
+
+/// Names a statement in `queries`, and brings its text along; or one that is made from another.
 macro_rules! statements {
-    ($($name:ident),* $(,)?) => {
-        /// The statements, one for each file in `queries`.
+    ($($name:ident),*; $($made:ident from $origin:ident),* $(,)?) => {
+        /// The statements, one for each file in `queries`, and those made from them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[expect(non_camel_case_types, reason = "named as the files are")]
-        pub(crate) enum Sql { $($name),* }
+        pub(crate) enum Sql { $($name,)* $($made),* }
 
         impl Sql {
-            const ALL: &[(Self, &str)] =
-                &[$((Self::$name, include_str!(concat!("../queries/", stringify!($name), ".sql")))),*];
+            fn all() -> Vec<(Self, String)> {
+                vec![
+                    $((Self::$name, file!($name).to_owned()),)*
+                    $((Self::$made, tenants::$made(file!($origin)))),*
+                ]
+            }
         }
+    };
+}
+
+macro_rules! file {
+    ($name:ident) => {
+        include_str!(concat!("../queries/", stringify!($name), ".sql"))
     };
 }
 
@@ -19,7 +31,8 @@ statements! {
     accept, accept_one, accepted_before, lease, lease_suspect, renew, settle, settle_done, release,
     reclaim, promote, next_due, route, route_foreign, route_taken, route_register, route_restore,
     routes, message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule,
-    act_left, bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept, notify,
+    act_left, bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept, notify;
+    lease_tenants from lease, lease_tenants_and_none from lease,
 }
 
 /// The settings of a connection that is the store's own.
@@ -35,8 +48,8 @@ pub(crate) struct Statements(HashMap<Sql, String>);
 impl Statements {
     /// Fills in the name of the schema, which is quoted already.
     pub(crate) fn of(schema: &str) -> Self {
-        let filled = |(sql, text): &(Sql, &str)| (*sql, text.replace(":schema", schema));
-        Self(Sql::ALL.iter().map(filled).collect())
+        let filled = |(sql, text): (Sql, String)| (sql, text.replace(":schema", schema));
+        Self(Sql::all().into_iter().map(filled).collect())
     }
 
     pub(crate) fn text(&self, sql: Sql) -> &str {

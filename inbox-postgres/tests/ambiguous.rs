@@ -136,7 +136,9 @@ async fn lease(store: &PostgresStore) -> Result<Vec<Lease>, StoreError> {
         max_attempts: NonZeroU32::new(3).unwrap(),
     };
     let (host, duration) = ("host".to_owned(), Duration::from_hours(1));
-    store.lease(LeaseRequest { host, duration, wanted: vec![wanted] }, Now::OfStore).await
+    store
+        .lease(LeaseRequest { host, duration, wanted: vec![wanted], tenants: None }, Now::OfStore)
+        .await
 }
 
 #[tokio::test]

@@ -63,7 +63,7 @@ async fn twelve_thousand_commands_are_stored_and_reach_every_handler() {
 
 #[tokio::test]
 async fn what_is_loaded_is_as_it_would_be_if_it_were_scheduled() {
-    let (_database, inbox) = application().await;
+    let (database, inbox) = application().await;
     let options = |key: Option<&str>| {
         let options = ScheduleOptions::new()
             .ordering_key("order")
@@ -96,6 +96,12 @@ async fn what_is_loaded_is_as_it_would_be_if_it_were_scheduled() {
         assert_eq!(states, expected);
     }
     assert_eq!(listed.deliveries.len(), 6);
+    // In each way, a worker for this tenant finds them.
+    let client = database.connect().await.unwrap();
+    let from_sql = "SELECT inbox.schedule('pay', 1, '{\"id\": 1}', tenant => 'acme')";
+    client.batch_execute(from_sql).await.unwrap();
+    let of_acme = "SELECT count(*) FROM inbox.ready WHERE tenant = 'acme'";
+    assert_eq!(client.query_one(of_acme, &[]).await.unwrap().get::<_, i64>(0), 8);
 }
 
 #[tokio::test]

@@ -103,7 +103,7 @@ async fn a_lease_expires_by_the_databases_clock() {
             max_attempts: std::num::NonZeroU32::MIN,
         };
         let (host, duration) = ("gone".to_owned(), Duration::from_mins(10));
-        let request = LeaseRequest { host, duration, wanted: vec![wanted] };
+        let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
         let held = inbox.store().lease(request, Now::OfStore).await.unwrap();
         assert_eq!(held.len(), 1, "{offset}");
         assert_eq!(inbox.process_pending().await.unwrap().leased, 0, "{offset}: it is held");

@@ -51,7 +51,7 @@ async fn lease(store: &PostgresStore) -> Vec<LeaseToken> {
         max_attempts: NonZeroU32::MIN,
     });
     let (host, duration) = ("host".to_owned(), Duration::from_mins(1));
-    let request = LeaseRequest { host, duration, wanted: wanted.into() };
+    let request = LeaseRequest { host, duration, wanted: wanted.into(), tenants: None };
     let leases = store.lease(request, Now::OfStore).await.unwrap();
     let mut tokens: Vec<_> = leases.iter().map(|lease| lease.token).collect();
     tokens.sort();

@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+#[path = "../src/tenants.rs"]
+mod tenants;
+
 use inbox_postgres::PostgresOptions;
 use inbox_postgres::tokio_postgres::Client;
 use inbox_testing::postgres::PostgresDatabase;
@@ -32,7 +35,7 @@ macro_rules! hot {
 /// What workers and schedulers run, with arguments.
 const HOT: [(&str, &str, &str); 16] = hot! {
     "lease": "NULL, gen_random_uuid(), 'host', 'charge', '{1,2}', 500, 10, '1 min', -1, -1, -1, -1",
-    "lease_suspect": "NULL, gen_random_uuid(), 'host', '{charge}', '{1}', '{10}', '1 min'",
+    "lease_suspect": "NULL, gen_random_uuid(), 'host', '{charge}', '{1}', '{10}', '1 min', NULL",
     "renew": "NULL, ARRAY[gen_random_uuid()], '1 min'",
     "settle": "NULL, ARRAY[gen_random_uuid()], ARRAY[gen_random_uuid()], '{done}', '{completed}',
                ARRAY[NULL::interval], ARRAY[NULL::text], ARRAY[NULL::text]",
@@ -114,6 +117,13 @@ async fn plan(
     rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
 }
 
+/// The pages that a statement touched: the first line counts all.
+fn pages(plan: &str) -> u64 {
+    let buffers = plan.lines().find(|line| line.contains("Buffers: shared")).unwrap();
+    let numbers = buffers.split(|char: char| !char.is_ascii_digit());
+    numbers.filter_map(|number| number.parse::<u64>().ok()).sum()
+}
+
 /// The claim walks the index in its order, one step for each row that it takes.
 async fn a_claim_holds_its_plan(database: &PostgresDatabase, arguments: &str, statistics: &str) {
     for planner in PLANNERS {
@@ -125,12 +135,8 @@ async fn a_claim_holds_its_plan(database: &PostgresDatabase, arguments: &str, st
         assert!(plan.contains("Tid Scan on ready"), "{said}");
         assert!(plan.contains("Index Scan using message_pkey on message"), "{said}");
         assert!(!plan.contains("Seq Scan") && !plan.contains("Bitmap"), "{said}");
-        // The first line counts all: some twenty pages for each delivery, and not for each there is.
-        let buffers = plan.lines().find(|line| line.contains("Buffers: shared")).unwrap();
-        let pages: u64 = buffers
-            .split(|char: char| !char.is_ascii_digit())
-            .filter_map(|number| number.parse::<u64>().ok())
-            .sum();
+        // Some twenty for each delivery, and not for each there is.
+        let pages = pages(&plan);
         assert!(pages < 30_000, "{pages} pages were touched, {said}");
     }
 }
@@ -217,7 +223,7 @@ async fn a_suspect_is_looked_for_among_suspects() {
     open(&client, 50_000, "charge").await;
     let suspect = (
         include_str!("../queries/lease_suspect.sql"),
-        "NULL, gen_random_uuid(), 'host', '{charge}', '{1}', '{10}', '1 min'",
+        "NULL, gen_random_uuid(), 'host', '{charge}', '{1}', '{10}', '1 min', NULL",
     );
     for statistics in ["SELECT", "ANALYZE"] {
         client.batch_execute(statistics).await.unwrap();
@@ -239,5 +245,70 @@ async fn what_nobody_here_reads_costs_a_claim_nothing() {
                   SELECT 'charge', 1, 3, gen_random_uuid() FROM generate_series(1, 100000)";
     client.batch_execute(unread).await.unwrap();
     let plan = plan(&database, SESSION, CLAIM, "ANALYZE, BUFFERS, COSTS OFF").await;
+    assert!(!plan.contains("Rows Removed by Filter"), "{plan}");
+}
+
+/// Deliveries of `charge` and of another handler that `tenant` sent.
+async fn sent(client: &Client, tenant: &str, count: u32) {
+    let fill = format!(
+        "INSERT INTO inbox.ready (handler_key, priority, version, message_id, tenant)
+         SELECT handler, 1, 1, gen_random_uuid(), '{tenant}'
+         FROM generate_series(1, {count}), unnest(ARRAY['charge', 'refund']) AS handler"
+    );
+    client.batch_execute(&fill).await.unwrap();
+}
+
+/// The claim for two tenants that sent little, and one that sent nothing.
+async fn a_claim_for_tenants_holds_its_plan(database: &PostgresDatabase, statistics: &str) {
+    let arguments = format!("{}, '{{acme,corp,nobody}}'", CLAIM.1);
+    let claim = (&*tenants::lease_tenants(CLAIM.0), &*arguments);
+    for planner in PLANNERS {
+        let plan = plan(database, planner, claim, "ANALYZE, BUFFERS, COSTS OFF").await;
+        let said = format!("with {statistics} statistics, planned with {planner}:\n{plan}");
+        let ordered = plan.matches("Index Scan using ready_tenant on ready").count();
+        assert_eq!(ordered, 4, "one for each priority, {said}");
+        assert!(!plan.contains("Rows Removed by Filter"), "{said}");
+        let pages = pages(&plan);
+        assert!(pages < 3_000, "{pages} pages were touched, {said}");
+    }
+}
+
+#[tokio::test]
+async fn what_other_tenants_sent_costs_a_claim_for_some_nothing() {
+    let (database, client) = database().await;
+    for (tenant, count) in [("acme", 40), ("bolt", 100_000), ("corp", 40), ("", 10_000)] {
+        sent(&client, tenant, count).await;
+    }
+    a_claim_for_tenants_holds_its_plan(&database, "no").await;
+    client.batch_execute("ANALYZE inbox.ready").await.unwrap();
+    a_claim_for_tenants_holds_its_plan(&database, "fresh").await;
+    // Of a day when there was one tenant, and nothing was urgent.
+    let one = "DELETE FROM inbox.ready WHERE tenant <> 'bolt'; ANALYZE inbox.ready";
+    client.batch_execute(one).await.unwrap();
+    sent(&client, "acme", 40).await;
+    client.batch_execute("UPDATE inbox.ready SET priority = 3 WHERE seq % 2 = 0").await.unwrap();
+    a_claim_for_tenants_holds_its_plan(&database, "stale").await;
+}
+
+#[tokio::test]
+async fn a_claim_for_tenants_that_was_planned_on_an_empty_table_is_by_their_index() {
+    let (database, client) = database().await;
+    for statistics in ["SELECT", "ANALYZE inbox.ready"] {
+        client.batch_execute(statistics).await.unwrap();
+        let claim = (&*tenants::lease_tenants(CLAIM.0), &*format!("{}, '{{acme}}'", CLAIM.1));
+        let plan = plan(&database, SESSION, claim, "COSTS OFF").await;
+        assert_eq!(plan.matches("using ready_tenant on ready").count(), 4, "{plan}");
+    }
+}
+
+#[tokio::test]
+async fn a_claim_for_messages_without_a_tenant_walks_in_their_order() {
+    let (database, client) = database().await;
+    sent(&client, "", 20_000).await;
+    sent(&client, "acme", 20).await;
+    let arguments = format!("{}, '{{acme,\"\"}}'", CLAIM.1);
+    let claim = (&*tenants::lease_tenants_and_none(CLAIM.0), &*arguments);
+    let plan = plan(&database, SESSION, claim, "ANALYZE, BUFFERS, COSTS OFF").await;
+    assert_eq!(plan.matches("Index Scan using ready_pkey on ready").count(), 4, "{plan}");
     assert!(!plan.contains("Rows Removed by Filter"), "{plan}");
 }

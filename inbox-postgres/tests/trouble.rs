@@ -52,7 +52,8 @@ async fn lease(inbox: &Inbox<PostgresStore>, limit: u32, duration: Duration) -> 
         limit,
         max_attempts: NonZeroU32::new(3).unwrap(),
     };
-    let request = LeaseRequest { host: "host".to_owned(), duration, wanted: vec![wanted] };
+    let request =
+        LeaseRequest { host: "host".to_owned(), duration, wanted: vec![wanted], tenants: None };
     inbox.store().lease(request, Now::OfStore).await.unwrap()
 }
 

@@ -1,4 +1,5 @@
--- ready → (lease): of all that this worker can read, the suspect that has been ready for longest.
+-- ready → (lease): of all that this worker can read, the suspect that has been ready for longest, of the
+-- tenants in a list, or of all if there is none.
 DELETE FROM inbox_ready
 WHERE seq IN (
     SELECT ready.seq
@@ -8,6 +9,7 @@ WHERE seq IN (
         FROM json_each(?1) AS wanted
         WHERE wanted.value ->> 0 = ready.handler_key AND wanted.value ->> 1 = ready.version
     )
+    AND (?2 IS NULL OR ready.tenant IN (SELECT value FROM json_each(?2)))
     ORDER BY ready.seq
     LIMIT 1
 )

@@ -75,7 +75,7 @@ fn lease(connection: &Connection, request: &LeaseRequest, now: Timestamp) -> Res
     let mut leases = Vec::new();
     let mut suspect = None;
     if !claim.holds_suspect()? {
-        suspect = take_suspect(connection, &request.wanted)?;
+        suspect = take_suspect(connection, request)?;
     }
     for wanted in &request.wanted {
         let mut room = wanted.limit.get();
@@ -83,7 +83,7 @@ fn lease(connection: &Connection, request: &LeaseRequest, now: Timestamp) -> Res
             leases.push(claim.hold(wanted, &row, true)?);
             room -= 1;
         }
-        for row in take(connection, wanted, room)? {
+        for row in take(connection, request, wanted, room)? {
             leases.push(claim.hold(wanted, &row, false)?);
         }
     }

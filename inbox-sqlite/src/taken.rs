@@ -1,5 +1,5 @@
 use inbox_core::message::MessageId;
-use inbox_core::store::{StoredMessage, Wanted};
+use inbox_core::store::{LeaseRequest, StoredMessage, Wanted};
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
 use serde_json::{Value, json};
 
@@ -32,10 +32,20 @@ impl Taken {
 }
 
 /// Takes up to `limit` rows of one key from `ready`, in their order.
-pub(crate) fn take(connection: &Connection, wanted: &Wanted, limit: u32) -> Result<Vec<Taken>> {
+pub(crate) fn take(
+    connection: &Connection,
+    request: &LeaseRequest,
+    wanted: &Wanted,
+    limit: u32,
+) -> Result<Vec<Taken>> {
     let versions = Value::from(wanted.versions.clone()).to_string();
-    let mut take = connection.prepare_cached(sql!("lease_take"))?;
-    let taken = take.query_map(params![wanted.handler_key, versions, limit], Taken::read)?;
+    // Messages without a tenant are not in the index on tenants.
+    let mut take = connection.prepare_cached(match request.serves("") {
+        true => sql!("lease_take"),
+        false => sql!("lease_take_tenants"),
+    })?;
+    let parameters = params![wanted.handler_key, versions, limit, tenants(request)];
+    let taken = take.query_map(parameters, Taken::read)?;
     let mut taken = taken.collect::<Result<Vec<_>>>()?;
     // RETURNING promises no order.
     taken.sort_by_key(|taken| (-taken.priority, taken.seq));
@@ -43,17 +53,25 @@ pub(crate) fn take(connection: &Connection, wanted: &Wanted, limit: u32) -> Resu
 }
 
 /// Takes the suspect that has been ready for longest, of all that is wanted.
-pub(crate) fn take_suspect(connection: &Connection, wanted: &[Wanted]) -> Result<Option<Taken>> {
-    let pairs = wanted.iter().flat_map(|wanted| {
+pub(crate) fn take_suspect(
+    connection: &Connection,
+    request: &LeaseRequest,
+) -> Result<Option<Taken>> {
+    let pairs = request.wanted.iter().flat_map(|wanted| {
         wanted.versions.iter().map(|version| json!([wanted.handler_key, version]))
     });
     let pairs = Value::from(pairs.collect::<Vec<_>>()).to_string();
     let mut take = connection.prepare_cached(sql!("lease_take_suspect"))?;
-    let mut taken = take.query_map([pairs], Taken::read)?;
+    let mut taken = take.query_map(params![pairs, tenants(request)], Taken::read)?;
     // To its end: a statement that returns rows has done its work only then.
     let first = taken.next().transpose()?;
     taken.try_for_each(|taken| taken.map(drop))?;
     Ok(first)
+}
+
+/// The tenants that the worker serves, unless all.
+fn tenants(request: &LeaseRequest) -> Option<String> {
+    Some(Value::from(request.tenants.clone()?).to_string())
 }
 
 /// The message, or what is wrong with its row. A damaged row must not keep others from their turn.

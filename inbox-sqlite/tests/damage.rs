@@ -188,7 +188,7 @@ fn request() -> LeaseRequest {
     let wanted =
         Wanted { handler_key: "note".to_owned(), versions: vec![1], limit, max_attempts: limit };
     let duration = Duration::from_hours(1);
-    LeaseRequest { host: "test".to_owned(), duration, wanted: vec![wanted] }
+    LeaseRequest { host: "test".to_owned(), duration, wanted: vec![wanted], tenants: None }
 }
 
 #[tokio::test]

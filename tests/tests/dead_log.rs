@@ -27,7 +27,7 @@ async fn vanish(inbox: &TestInbox) {
         max_attempts: NonZeroU32::MIN,
     };
     let (host, duration) = ("gone".to_owned(), Duration::from_secs(1));
-    let request = LeaseRequest { host, duration, wanted: vec![wanted] };
+    let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
     let now = inbox.inbox().scheduler().clock().now();
     assert_eq!(inbox.inbox().store().lease(request, now).await.unwrap().len(), 1);
     inbox.advance(Duration::from_secs(1));

@@ -211,7 +211,8 @@ async fn vanish(inbox: &TestInbox) {
         max_attempts: NonZeroU32::MIN,
     };
     let duration = Duration::from_mins(1);
-    let request = LeaseRequest { host: "vanished".to_owned(), duration, wanted: vec![wanted] };
+    let request =
+        LeaseRequest { host: "vanished".to_owned(), duration, wanted: vec![wanted], tenants: None };
     let now = Now::At(inbox.now());
     assert!(!inbox.inbox().store().lease(request, now).await.unwrap().is_empty());
     inbox.advance(duration);

@@ -53,7 +53,7 @@ impl Table {
         suspect: Option<&Name>,
         now: Timestamp,
     ) -> Vec<Lease> {
-        let ready = self.ready_for(wanted).into_iter();
+        let ready = self.ready_for(request, wanted).into_iter();
         let mut leases = Vec::new();
         let mut left = wanted.limit.get() as usize;
         if let Some(name) = ready.clone().find(|name| Some(name) == suspect) {
@@ -73,7 +73,7 @@ impl Table {
         if self.holds_suspect(&request.host) {
             return None;
         }
-        let wanted = request.wanted.iter().flat_map(|wanted| self.ready_for(wanted));
+        let wanted = request.wanted.iter().flat_map(|wanted| self.ready_for(request, wanted));
         let suspects = wanted.filter(|name| self.deliveries[name].suspect);
         suspects.min_by_key(|name| match self.deliveries[name].place {
             Place::Ready { seq } => seq,
@@ -82,12 +82,15 @@ impl Table {
     }
 
     /// What may be leased, the most urgent and then the oldest first.
-    fn ready_for(&self, wanted: &Wanted) -> Vec<Name> {
+    fn ready_for(&self, request: &LeaseRequest, wanted: &Wanted) -> Vec<Name> {
         let mut found = Vec::new();
         for (name, row) in &self.deliveries {
             let Place::Ready { seq } = row.place else { continue };
-            let version = self.messages[&name.0].message.version;
-            if name.1.as_ref() == Some(&wanted.handler_key) && wanted.versions.contains(&version) {
+            let message = &self.messages[&name.0].message;
+            if name.1.as_ref() == Some(&wanted.handler_key)
+                && wanted.versions.contains(&message.version)
+                && request.serves(&message.tenant)
+            {
                 found.push((Reverse(row.priority), seq, name.clone()));
             }
         }

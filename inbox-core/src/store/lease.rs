@@ -13,8 +13,8 @@ use crate::{Now, Timestamp};
 /// Hands deliveries to workers, each to one at a time.
 pub trait LeaseStore: Send + Sync + 'static {
     /// *ready → lease*. Claims ready deliveries for each of `request.wanted`, the most urgent and
-    /// then the oldest first, and counts an attempt for each. A delivery whose key or version
-    /// nobody asks for is left alone.
+    /// then the oldest first, and counts an attempt for each. A delivery whose key, version or
+    /// tenant nobody asks for is left alone.
     ///
     /// A *suspect*, whose worker vanished while holding it, has a lease of its own, and one host
     /// holds at most one: the suspect that has been ready for longest, of all keys wanted. The
@@ -86,6 +86,17 @@ pub struct LeaseRequest {
     pub duration: Duration,
     /// The handler keys this worker serves.
     pub wanted: Vec<Wanted>,
+    /// Only messages of these tenants, of which the empty one is that of messages without a tenant;
+    /// all, if nothing is said.
+    pub tenants: Option<Vec<String>>,
+}
+
+impl LeaseRequest {
+    /// Whether the worker serves this tenant.
+    #[must_use]
+    pub fn serves(&self, tenant: &str) -> bool {
+        self.tenants.as_ref().is_none_or(|served| served.iter().any(|one| one == tenant))
+    }
 }
 
 /// Deliveries of one handler key.

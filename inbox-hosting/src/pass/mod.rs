@@ -76,7 +76,7 @@ impl<S: Store> Inbox<S> {
             return Ok(Vec::new());
         }
         let (host, duration) = (self.host().to_owned(), self.parts().lease_duration);
-        let request = LeaseRequest { host, duration, wanted };
+        let request = LeaseRequest { host, duration, wanted, tenants: None };
         self.store().lease(request, self.scheduler().clock().now()).await
     }
 

@@ -52,7 +52,8 @@ async fn every_migration_keeps_what_was_stored_before_it_and_the_store_goes_on_w
     let database = PostgresDatabase::create().await.unwrap();
     let client = database.connect().await.unwrap();
     let run = async |sql: &str| {
-        client.batch_execute(&sql.replace(":schema", "inbox")).await.unwrap();
+        let sql = sql.replace(":schema", "inbox").replace(":channel", "'inbox.inbox'");
+        client.batch_execute(&sql).await.unwrap();
     };
     run("CREATE SCHEMA inbox").await;
     run(include_str!("../../migrations/history.sql")).await;

@@ -63,6 +63,14 @@ macro_rules! __conformance_cases {
                 a_host_holds_one_suspect_for_all_its_keys
                 a_suspect_is_leased_alone
                 the_suspect_that_waited_longest_is_leased_whatever_its_key
+                a_delivery_is_its_tenants_wherever_it_has_been
+                a_suspect_of_another_tenant_is_left_alone
+                a_worker_for_all_tenants_leases_what_is_left
+                a_worker_for_no_tenant_leases_nothing
+                only_what_its_tenants_sent_is_leased
+                of_several_tenants_the_most_urgent_and_then_the_oldest_is_first
+                what_another_tenant_sent_keeps_nothing_back
+                what_waited_for_a_route_is_its_tenants
                 a_version_that_nobody_reads_costs_no_attempt
                 a_version_that_nobody_reads_keeps_no_other_back
                 every_wanted_version_is_leased

@@ -46,6 +46,12 @@ pub(crate) fn versioned(contract: &str, version: u32) -> Envelope {
     envelope
 }
 
+pub(crate) fn of_tenant(tenant: &str, contract: &str) -> Envelope {
+    let mut envelope = envelope(contract);
+    tenant.clone_into(&mut envelope.message.tenant);
+    envelope
+}
+
 pub(crate) fn prioritised(contract: &str, priority: Priority) -> Envelope {
     Envelope { priority, ..envelope(contract) }
 }

@@ -38,7 +38,20 @@ pub(crate) fn wanted(handler_key: &str, limit: u32) -> Wanted {
 
 impl Bench {
     pub(crate) fn request(&self, wanted: Vec<Wanted>) -> LeaseRequest {
-        LeaseRequest { host: self.host.clone(), duration: HOLD, wanted }
+        LeaseRequest { host: self.host.clone(), duration: HOLD, wanted, tenants: None }
+    }
+
+    /// Leases as a worker that serves these tenants alone.
+    pub(crate) async fn lease_for(
+        &self,
+        tenants: &[&str],
+        handler_key: &str,
+        limit: u32,
+    ) -> Vec<Held> {
+        let wanted = vec![wanted(handler_key, limit)];
+        let tenants = tenants.iter().map(|&tenant| tenant.to_owned()).collect();
+        let request = LeaseRequest { tenants: Some(tenants), ..self.request(wanted) };
+        self.lease_requested(request).await
     }
 
     pub(crate) async fn lease(&self, handler_key: &str, limit: u32) -> Vec<Held> {
@@ -53,7 +66,11 @@ impl Bench {
     }
 
     pub(crate) async fn lease_wanted(&self, wanted: Vec<Wanted>) -> Vec<Held> {
-        flat(&wanted, self.leases(self.request(wanted.clone())).await)
+        self.lease_requested(self.request(wanted)).await
+    }
+
+    pub(crate) async fn lease_requested(&self, request: LeaseRequest) -> Vec<Held> {
+        flat(&request, self.leases(request.clone()).await)
     }
 
     pub(crate) async fn leases(&self, request: LeaseRequest) -> Vec<Lease> {
@@ -62,7 +79,8 @@ impl Bench {
 }
 
 /// The deliveries in the order given; what is true of every answer is checked here.
-pub(super) fn flat(wanted: &[Wanted], leases: Vec<Lease>) -> Vec<Held> {
+fn flat(request: &LeaseRequest, leases: Vec<Lease>) -> Vec<Held> {
+    let wanted = &request.wanted;
     let mut flat = Vec::new();
     for lease in leases {
         assert!(lease.unreadable.is_empty(), "no row is damaged: {:?}", lease.unreadable);
@@ -78,6 +96,8 @@ pub(super) fn flat(wanted: &[Wanted], leases: Vec<Lease>) -> Vec<Held> {
         wanted.iter().any(|w| w.handler_key == *key && w.versions.contains(&version))
     };
     assert!(flat.iter().all(asked), "only what is wanted is leased");
+    let served = |held: &Held| request.serves(&held.delivery.message.tenant);
+    assert!(flat.iter().all(served), "only what the worker's tenants sent is leased");
     for w in wanted {
         let given = flat.iter().filter(|held| held.delivery.handler_key == w.handler_key).count();
         let limit = usize::try_from(w.limit.get()).unwrap_or(usize::MAX);

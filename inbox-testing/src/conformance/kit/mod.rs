@@ -9,7 +9,7 @@ mod verbs;
 
 pub(super) use bench::{Bench, HOLD, SECOND};
 pub(super) use envelopes::{
-    bytes, delayed, envelope, keyed, prioritised, same_json, starting, versioned,
+    bytes, delayed, envelope, keyed, of_tenant, prioritised, same_json, starting, versioned,
 };
 pub(super) use held::{Held, MAX_ATTEMPTS, wanted};
 pub(super) use look::{id_of, ids, is_new};

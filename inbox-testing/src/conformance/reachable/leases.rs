@@ -2,13 +2,15 @@ use std::collections::BTreeSet;
 
 use inbox_core::message::MessageId;
 use inbox_core::settle::{DeadReason, DoneOutcome, Settlement};
-use inbox_core::store::{DeliveryState, LeaseLost, LeaseToken, Renewed, Settle, Wanted};
+use inbox_core::store::{
+    DeliveryState, LeaseLost, LeaseRequest, LeaseToken, Renewed, Settle, Wanted,
+};
 
-use super::model::{Lease, World};
+use super::model::{Lease, TENANTS, World};
 use crate::conformance::kit::{DONE, HOLD, Held, SECOND, dead, fail_after, wanted};
 
 impl World {
-    /// Some handlers, some versions.
+    /// Some handlers, some versions, and now and then only some tenants.
     pub(super) async fn lease(&mut self, limit: u32) {
         let mut asked = Vec::<Wanted>::new();
         for _ in 0..3 {
@@ -19,7 +21,10 @@ impl World {
                 asked.push(wanted);
             }
         }
-        let held = self.host().lease_wanted(asked).await;
+        let host = self.host();
+        let tenants = TENANTS.iter().filter(|_| self.chance.bool()).map(|&one| one.to_owned());
+        let tenants = Some(tenants.collect()).filter(|_| self.chance.u8(0..3) == 0);
+        let held = host.lease_requested(LeaseRequest { tenants, ..host.request(asked) }).await;
         self.hold(&held);
     }
 

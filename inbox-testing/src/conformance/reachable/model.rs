@@ -10,6 +10,9 @@ use crate::conformance::kit::Bench;
 /// Names one delivery; without a handler it waits for one.
 pub(super) type Name = (MessageId, Option<String>);
 
+/// Whose the messages are; those of the first are nobody's.
+pub(super) const TENANTS: [&str; 3] = ["", "acme", "bolt"];
+
 /// What should be in the store, kept as simply as can be.
 pub(super) struct World {
     pub(super) hosts: [Bench; 2],

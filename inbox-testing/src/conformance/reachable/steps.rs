@@ -3,8 +3,8 @@ use std::time::Duration;
 use inbox_core::message::Envelope;
 use inbox_core::schedule::{Priority, Start};
 
-use super::model::{Name, World};
-use crate::conformance::kit::{SECOND, envelope, is_new, route_of};
+use super::model::{Name, TENANTS, World};
+use crate::conformance::kit::{SECOND, is_new, of_tenant, route_of};
 
 impl World {
     /// Something happens.
@@ -36,7 +36,8 @@ impl World {
         let answers = self.host().accept(batch.clone()).await;
         for (envelope, answer) in batch.into_iter().zip(&answers) {
             let message = envelope.message;
-            let key = message.idempotency_key.map(|key| format!("{}/{key}", message.contract));
+            let scope = format!("{}/{}", message.tenant, message.contract);
+            let key = message.idempotency_key.map(|key| format!("{scope}/{key}"));
             let expected = key.is_none_or(|key| self.keys.insert(key));
             assert_eq!(is_new(answer), expected, "whether {} is new", message.id);
             if expected {
@@ -47,7 +48,7 @@ impl World {
     }
 
     fn envelope(&mut self) -> Envelope {
-        let mut envelope = envelope(&self.contract());
+        let mut envelope = of_tenant(TENANTS[self.chance.usize(0..3)], &self.contract());
         envelope.message.version = self.chance.u32(1..3);
         if self.chance.bool() {
             envelope.message.idempotency_key = Some(format!("key-{}", self.chance.u8(0..20)));

@@ -1,0 +1,56 @@
+use deadpool_postgres::Object;
+use inbox_core::Now;
+use inbox_core::store::{LeaseRequest, StoreError};
+use uuid::Uuid;
+
+use crate::PostgresStore;
+use crate::claim::{attempts, tenants, versions};
+use crate::claimed::{Asked, Claimed};
+use crate::error::is_unique_violation;
+use crate::lease;
+use crate::schedule::moment;
+use crate::sql::Sql;
+use crate::value::Span;
+
+impl PostgresStore {
+    /// Claims one suspect, if there is one and this host holds none.
+    pub(crate) async fn claim_suspect(
+        &self,
+        connection: &Object,
+        request: &LeaseRequest,
+        now: Now,
+    ) -> Result<Claimed, StoreError> {
+        let asked = Asked::new(self, now);
+        let token = asked.token();
+        let pairs = || {
+            request.wanted.iter().flat_map(|wanted| {
+                versions(wanted).into_iter().map(move |version| (wanted, version))
+            })
+        };
+        let keys: Vec<_> = pairs().map(|(wanted, _)| wanted.handler_key.as_str()).collect();
+        let versions: Vec<_> = pairs().map(|(_, version)| version).collect();
+        let max_attempts: Vec<_> = pairs().map(|(wanted, _)| attempts(wanted)).collect();
+        let rows = self
+            .query_on(
+                connection,
+                Sql::lease_suspect,
+                &[
+                    &moment(now),
+                    &Uuid::from_u128(token.as_u128()),
+                    &request.host,
+                    &keys,
+                    &versions,
+                    &max_attempts,
+                    &Span(request.duration),
+                    &tenants(request),
+                ],
+            )
+            .await;
+        match asked.answered(rows) {
+            Ok(rows) => Ok(Claimed::new(self.clone(), lease::read(token, true, rows)?)),
+            // Another call of this host was faster.
+            Err(error) if is_unique_violation(&error) => Ok(Claimed::new(self.clone(), Vec::new())),
+            Err(error) => Err(error),
+        }
+    }
+}
