@@ -62,31 +62,27 @@ impl Handlers {
         self.all.iter().map(route).collect()
     }
 
-    /// What they can work on: nothing that this program does not know.
-    pub(crate) fn wanted(&self, limit: NonZeroU32) -> Vec<Wanted> {
-        let wanted = |(key, handler): (&&'static str, &Arc<Pipeline>)| Wanted {
-            handler_key: (*key).to_owned(),
-            versions: handler.descriptor().contract.lineage.versions().collect(),
-            limit,
-            max_attempts: handler.chances().max_attempts,
+    /// Those that a host serves, all or `only` some, each with how its keys are asked for: nothing that
+    /// this program does not know.
+    pub(crate) fn served(
+        &self,
+        only: Option<&[String]>,
+        limit: NonZeroU32,
+    ) -> impl Iterator<Item = (&Arc<Pipeline>, Vec<Wanted>)> {
+        let is_served = move |handler: &&Arc<Pipeline>| {
+            let has = |key: &str| only.is_none_or(|only| only.iter().any(|one| one == key));
+            handler.descriptor().keys().any(has)
         };
-        self.by_key.iter().map(wanted).collect()
-    }
-
-    /// Those that a host serves, all or `only` some, each with how its keys are asked for.
-    pub(crate) fn served(&self, only: Option<&[String]>) -> Vec<(Arc<Pipeline>, Vec<Wanted>)> {
-        let is_served = |handler: &&Arc<Pipeline>| {
-            only.is_none_or(|only| {
-                handler.descriptor().keys().any(|key| only.iter().any(|one| one == key))
-            })
+        let asked = move |handler: &Arc<Pipeline>| {
+            let wanted = |key: &str| Wanted {
+                handler_key: key.to_owned(),
+                versions: handler.descriptor().contract.lineage.versions().collect(),
+                limit,
+                max_attempts: handler.chances().max_attempts,
+            };
+            handler.descriptor().keys().map(wanted).collect()
         };
-        let asked = self.wanted(NonZeroU32::MIN);
-        let of = |handler: &Arc<Pipeline>| {
-            let is_its =
-                |wanted: &&Wanted| handler.descriptor().keys().any(|key| key == wanted.handler_key);
-            (Arc::clone(handler), asked.iter().filter(is_its).cloned().collect())
-        };
-        self.all.iter().filter(is_served).map(of).collect()
+        self.all.iter().filter(is_served).map(move |handler| (handler, asked(handler)))
     }
 
     /// Says what the store knows and this program might not expect.

@@ -157,6 +157,6 @@ async fn held(store: &SqliteStore) -> LeaseToken {
     let (limit, max_attempts) = (NonZeroU32::MIN, NonZeroU32::MIN);
     let wanted = Wanted { handler_key, versions: vec![1], limit, max_attempts };
     let (host, duration) = ("host".to_owned(), PATIENCE);
-    let request = LeaseRequest { host, duration, wanted: vec![wanted] };
+    let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
     store.lease(request, Now::OfStore).await.unwrap()[0].token
 }

@@ -71,12 +71,14 @@ impl<S: Store> Inbox<S> {
     }
 
     async fn lease(&self) -> Result<Vec<Lease>, StoreError> {
-        let wanted = self.parts().handlers.wanted(LIMIT);
+        let limits = &self.parts().host;
+        let served = self.parts().handlers.served(limits.only.as_deref(), LIMIT);
+        let wanted: Vec<_> = served.flat_map(|(_, wanted)| wanted).collect();
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
         let (host, duration) = (self.host().to_owned(), self.parts().lease_duration);
-        let request = LeaseRequest { host, duration, wanted, tenants: None };
+        let request = LeaseRequest { host, duration, wanted, tenants: limits.tenants.clone() };
         self.store().lease(request, self.scheduler().clock().now()).await
     }
 

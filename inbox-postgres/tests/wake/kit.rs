@@ -65,7 +65,7 @@ pub(crate) async fn lease(store: &PostgresStore) -> Vec<Lease> {
         max_attempts: NonZeroU32::MIN,
     };
     let (host, duration) = ("host".to_owned(), HOLD);
-    let request = LeaseRequest { host, duration, wanted: vec![wanted] };
+    let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
     store.lease(request, Now::OfStore).await.unwrap()
 }
 

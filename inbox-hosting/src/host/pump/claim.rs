@@ -41,6 +41,7 @@ impl<S: Store> Pump<S> {
             host: inbox.host().to_owned(),
             duration: self.shared.leases.duration(),
             wanted: wanted.into_iter().map(|(_, wanted)| wanted).collect(),
+            tenants: self.shared.options().tenants.clone(),
         };
         self.news = false;
         self.claiming = Some(Box::pin(async move {

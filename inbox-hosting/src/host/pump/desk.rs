@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use inbox_core::store::Wanted;
@@ -55,10 +56,10 @@ impl Desk {
             turn: 0,
             suspect: Suspect::None,
         };
-        for (pipeline, wanted) in handlers.served(options.only.as_deref()) {
+        for (pipeline, wanted) in handlers.served(options.only.as_deref(), NonZeroU32::MIN) {
             let at = desk.places.len();
             desk.by_key.extend(pipeline.descriptor().keys().map(|key| (key, at)));
-            desk.places.push(Place::new(pipeline, wanted, concurrency));
+            desk.places.push(Place::new(Arc::clone(pipeline), wanted, concurrency));
         }
         desk
     }
