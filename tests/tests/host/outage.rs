@@ -16,7 +16,7 @@ use crate::kit::{Gate, PATIENCE, Task, What, all_are, builder, health_is, schedu
 struct Place {
     proxy: FaultProxy,
     direct: PostgresStore,
-    _database: PostgresDatabase,
+    database: PostgresDatabase,
 }
 
 impl Place {
@@ -25,7 +25,7 @@ impl Place {
         let proxy = FaultProxy::before(database.config()).await.unwrap();
         let options = PostgresOptions::new().ensure_schema().connections(2);
         let direct = options.open(&database.url()).await.unwrap();
-        Self { proxy, direct, _database: database }
+        Self { proxy, direct, database: database }
     }
 
     /// The store as the host has it: impatient, so that a test need not wait.
@@ -140,7 +140,7 @@ async fn outages_at_any_moment_lose_and_double_nothing() {
 }
 
 #[tokio::test]
-async fn a_shutdown_is_bounded_while_the_database_is_away() {
+async fn a_shutdown_is_bounded_while_thedatabase_is_away() {
     for fault in [Fault::Reset, Fault::BlackHole, Fault::HalfOpen] {
         let place = Place::new().await;
         let gate = Gate::default();
@@ -205,5 +205,57 @@ async fn a_pool_smaller_than_the_concurrency_and_busy_handlers_stop_nothing() {
     gate.ended(2_000).await;
     assert_eq!(all_are(&place.direct, DeliveryState::Completed).await, 2_000);
     assert!(gate.seen().began.values().all(|times| *times == 1));
+    host.shutdown(Duration::from_secs(30)).await;
+}
+
+#[tokio::test]
+async fn a_database_that_refuses_the_first_settles_is_asked_again_and_handlers_run_once() {
+    let place = Place::new().await;
+    // The sequence counts also what is rolled back.
+    let admin = place.database.connect().await.unwrap();
+    let refuse = "CREATE SEQUENCE tries;
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            CASE nextval('tries')
+                WHEN 1, 3 THEN RAISE EXCEPTION 'not now' USING ERRCODE = 'serialization_failure';
+                WHEN 2 THEN RAISE EXCEPTION 'not now' USING ERRCODE = 'deadlock_detected';
+                WHEN 4 THEN PERFORM pg_terminate_backend(pg_backend_pid());
+                ELSE NULL;
+            END CASE;
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON inbox.done_default
+            FOR EACH ROW EXECUTE FUNCTION refuse();";
+    admin.batch_execute(refuse).await.unwrap();
+    let gate = Gate::default();
+    let inbox = place.host(&gate).await;
+    let host = inbox.start().unwrap();
+    schedule(inbox.scheduler(), 0..10, What::Pass).await;
+    assert_eq!(all_are(&place.direct, DeliveryState::Completed).await, 10);
+    let row = admin.query_one("SELECT last_value FROM tries", &[]).await.unwrap();
+    assert!(row.get::<_, i64>(0) > 10, "nothing was refused");
+    assert!(gate.seen().began.values().all(|times| *times == 1), "{:?}", gate.seen());
+    host.shutdown(Duration::from_secs(30)).await;
+}
+
+#[tokio::test]
+async fn a_claim_that_hangs_behind_a_lock_is_given_up_and_the_next_one_finds_the_work() {
+    let place = Place::new().await;
+    let gate = Gate::default();
+    let inbox = place.host(&gate).await;
+    let elsewhere = place.elsewhere().await;
+    let host = inbox.start().unwrap();
+    health_is(&inbox, is_well).await;
+    schedule(elsewhere.scheduler(), 0..3, What::Pass).await;
+    gate.ended(3).await;
+    let mut client = place.database.connect().await.unwrap();
+    let lock = client.transaction().await.unwrap();
+    lock.batch_execute("LOCK TABLE inbox.ready IN ACCESS EXCLUSIVE MODE").await.unwrap();
+    // First it does not come around, then it is given up, and tried again.
+    health_is(&inbox, |health| !health.is_live()).await;
+    lock.rollback().await.unwrap();
+    schedule(elsewhere.scheduler(), 3..6, What::Pass).await;
+    gate.ended(6).await;
+    health_is(&inbox, is_well).await;
     host.shutdown(Duration::from_secs(30)).await;
 }

@@ -1,0 +1,184 @@
+//! Every public future, dropped wherever it can be, leaves no lease, connection, permit or task behind.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+
+use inbox::hosting::HostPhase;
+use inbox::postgres::deadpool_postgres::{Manager, Pool};
+use inbox::postgres::tokio_postgres::NoTls;
+use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::store::{DeliveryState, Inspect as _};
+use inbox::testing::postgres::PostgresDatabase;
+use inbox::{Inbox, ScheduleOptions};
+
+use crate::kit::{Gate, PATIENCE, Task, What, builder, health_is, schedule};
+
+/// Polls a future so often at most, and drops it; also if nothing wakes it for a while. Answers
+/// whether it came to its end.
+async fn dropped_after<T>(polls: usize, mut future: Pin<Box<dyn Future<Output = T> + '_>>) -> bool {
+    let mut left = polls;
+    let polled = poll_fn(move |context| {
+        if left == 0 {
+            return Poll::Ready(false);
+        }
+        left -= 1;
+        future.as_mut().poll(context).map(|_| true)
+    });
+    tokio::time::timeout(Duration::from_millis(300), polled).await.unwrap_or(false)
+}
+
+/// A store on a pool that the test can look into.
+struct Place {
+    inbox: Inbox<PostgresStore>,
+    gate: Gate,
+    pool: Pool,
+    tasks: usize,
+    next: u64,
+    database: PostgresDatabase,
+}
+
+impl Place {
+    async fn new() -> Self {
+        let database = PostgresDatabase::create().await.unwrap();
+        let manager = Manager::new(database.config().clone(), NoTls);
+        let pool = Pool::builder(manager).max_size(3).build().unwrap();
+        let options = PostgresOptions::new().ensure_schema().without_notify();
+        let store = options.open_pool(pool.clone()).await.unwrap();
+        let gate = Gate::default();
+        let inbox = builder(store, &gate).build().await.unwrap();
+        // Each connection has a task of its own, so all of them are made now.
+        let all = [pool.get().await.unwrap(), pool.get().await.unwrap(), pool.get().await.unwrap()];
+        drop(all);
+        let mut place = Self { inbox, gate, pool, tasks: 0, next: 0, database };
+        place.tasks = place.alive();
+        place
+    }
+
+    fn alive(&self) -> usize {
+        // A connection that was given up is made again when it is needed.
+        let missing = 3 - self.pool.status().size;
+        tokio::runtime::Handle::current().metrics().num_alive_tasks() + missing
+    }
+
+    /// Schedules some tasks, and answers until when the host must run to handle them.
+    async fn tasks(&mut self, what: What) -> std::ops::Range<u64> {
+        let numbers = self.next..self.next + 3;
+        self.next += 3;
+        schedule(self.inbox.scheduler(), numbers.clone(), what).await;
+        numbers
+    }
+
+    /// Waits until nothing is left of what was dropped.
+    async fn is_clean(&self, case: &str) {
+        let begun = std::time::Instant::now();
+        loop {
+            let status = self.pool.status();
+            let is_idle = status.available == status.size && status.waiting == 0;
+            let counts = self.inbox.store().counts().await.unwrap();
+            let held = counts.iter().any(|count| count.state == DeliveryState::Processing);
+            let phase = self.inbox.control().health().phase;
+            let is_over = phase == HostPhase::New || phase == HostPhase::Stopped;
+            if is_over && is_idle && !held && self.alive() <= self.tasks {
+                return;
+            }
+            let tasks = (self.alive(), self.tasks);
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "{case}: {phase:?} {status:?} {counts:?} {tasks:?}"
+            );
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_is_dropped_wherever_it_waits_leaves_nothing_behind() {
+    for what in [What::Pass, What::Wait] {
+        let mut place = Place::new().await;
+        for polls in 0.. {
+            let numbers = place.tasks(what).await;
+            place.gate.permit(3);
+            let gate = place.gate.clone();
+            let all_ended = async move {
+                gate.until(|seen| numbers.clone().all(|number| seen.ended.contains_key(&number)))
+                    .await;
+            };
+            let inbox = place.inbox.clone();
+            let run = Box::pin(async move { inbox.run_until(all_ended).await.unwrap() });
+            let has_ended = dropped_after(polls, run).await;
+            place.is_clean(&format!("{what:?}, dropped after {polls} polls")).await;
+            if has_ended {
+                break;
+            }
+        }
+        // What was given back is handled in the end.
+        place.gate.permit(1_000);
+        let host = place.inbox.start().unwrap();
+        place.gate.ended(usize::try_from(place.next).unwrap()).await;
+        host.shutdown(Duration::from_secs(30)).await;
+        drop(place.database);
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_that_nobody_waits_for_goes_on_by_itself() {
+    let mut place = Place::new().await;
+    for polls in 0..4 {
+        place.tasks(What::Wait).await;
+        let host = place.inbox.start().unwrap();
+        health_is(&place.inbox, |health| health.load.running >= 3).await;
+        dropped_after(polls, Box::pin(host.shutdown(Duration::ZERO))).await;
+        if polls > 0 {
+            host.stopped().await;
+        }
+        drop(host);
+        place.is_clean(&format!("shutdown dropped after {polls} polls")).await;
+    }
+}
+
+#[tokio::test]
+async fn a_drain_that_is_dropped_leaves_the_host_paused_and_well() {
+    let mut place = Place::new().await;
+    let host = place.inbox.start().unwrap();
+    for polls in 0..3 {
+        place.tasks(What::Wait).await;
+        health_is(&place.inbox, |health| health.load.running == 3).await;
+        let control = place.inbox.control();
+        dropped_after(polls, Box::pin(control.drain())).await;
+        place.gate.permit(3);
+        health_is(&place.inbox, |health| health.load.held() == 0).await;
+        assert_eq!(place.inbox.control().health().paused, polls > 0);
+        place.inbox.control().resume();
+    }
+    host.shutdown(Duration::from_secs(30)).await;
+    place.is_clean("drain").await;
+}
+
+#[tokio::test]
+async fn passes_and_schedules_that_are_dropped_wherever_they_wait_leave_nothing_behind() {
+    let mut place = Place::new().await;
+    for polls in 0.. {
+        place.tasks(What::Pass).await;
+        let inbox = place.inbox.clone();
+        let pass = Box::pin(async move { inbox.process_pending().await.unwrap() });
+        let has_ended = dropped_after(polls, pass).await;
+        place.is_clean(&format!("pass dropped after {polls} polls")).await;
+        if has_ended {
+            break;
+        }
+    }
+    for polls in 0.. {
+        let task = Task { number: 1_000_000, what: What::Pass };
+        let options = ScheduleOptions::new().idempotency_key(format!("dropped after {polls}"));
+        let inbox = place.inbox.clone();
+        let schedule =
+            Box::pin(async move { inbox.scheduler().schedule(task, options).await.unwrap() });
+        let has_ended = dropped_after(polls, schedule).await;
+        place.is_clean(&format!("schedule dropped after {polls} polls")).await;
+        if has_ended {
+            break;
+        }
+    }
+}
