@@ -54,6 +54,8 @@ pub enum Trouble {
     Fails(StoreErrorKind),
     /// It is done, and answered as if nobody knew.
     AnswersNothing,
+    /// It takes a while.
+    Slow(Duration),
     /// It never answers.
     Hangs,
     /// It panics, as no store should.
@@ -119,6 +121,10 @@ impl FaultyStore {
                 Some(Trouble::AnswersNothing) => {
                     call.await?;
                     Err(StoreError::new(StoreErrorKind::TimedOut, "the test keeps the answer"))
+                }
+                Some(Trouble::Slow(time)) => {
+                    tokio::time::sleep(time).await;
+                    call.await
                 }
                 Some(Trouble::Hangs) => std::future::pending().await,
                 Some(Trouble::Panics) => panic!("as the test wants it"),

@@ -28,9 +28,9 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
-    /// At most this many deliveries are leased ahead of their handlers; 1,000 where nothing is said. It
-    /// is a bound and no target: a handler has as much leased ahead as it handles in a quarter of a
-    /// second.
+    /// At most this many deliveries are held beside those that handlers are at: leased ahead, or
+    /// handled and not written yet; 2,000 where nothing is said. It is a bound and no target: a handler
+    /// has as much leased ahead as it handles in a quarter of a second.
     pub fn buffer(mut self, deliveries: usize) -> Self {
         self.host.buffer = deliveries;
         self
@@ -49,7 +49,8 @@ impl<S: Store> InboxBuilder<S> {
                 [],
             ));
         }
-        self.host.poll_interval = interval;
+        // More than a day is as good as never, and every clock can show it.
+        self.host.poll_interval = interval.min(Duration::from_hours(24));
         self
     }
 
@@ -61,7 +62,8 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
-    /// A loop that has not come around for so long counts as stalled; 10 seconds where nothing is said.
+    /// A loop that has not come around for so much longer than it should counts as stalled; 10 seconds
+    /// where nothing is said.
     pub fn stall_after(mut self, time: Duration) -> Self {
         self.host.stall_after = time;
         self
@@ -80,8 +82,8 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
-    /// Leases nothing by itself: `start` and `run_until` only look after the store. For tests that
-    /// call `process_pending`, and for processes that leave the work to others.
+    /// Leases nothing by itself: `start` and `run_until` only look whether the store is there. For tests
+    /// that call `process_pending`, and for processes that leave the work to others.
     pub fn without_background_processing(mut self) -> Self {
         self.host.processes = false;
         self

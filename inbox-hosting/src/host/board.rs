@@ -40,11 +40,6 @@ impl Board {
         });
     }
 
-    /// A loop came around, and is as well as it was.
-    pub(crate) fn tick(&self, name: HostLoop) {
-        self.note(name, |entry| entry.ticked = Instant::now());
-    }
-
     /// A loop came around, and could not do its work.
     pub(crate) fn ill(&self, name: HostLoop, error: impl Into<String>) {
         let error = error.into();
@@ -73,7 +68,8 @@ impl Board {
             let ago = entry.ticked.elapsed();
             let stalled = || format!("has not come around for {ago:?}");
             let error = entry.error.clone();
-            let error = error.or_else(|| (ago > self.stall_after).then(stalled));
+            let longest = self.stall_after.saturating_add(name.period());
+            let error = error.or_else(|| (ago > longest).then(stalled));
             LoopHealth { name: *name, last_round: ago, error }
         };
         self.lock().iter().map(read).collect()

@@ -13,8 +13,6 @@ use super::{Health, HostPhase, Load};
 pub(crate) struct Control {
     pub(crate) phase: watch::Sender<HostPhase>,
     pub(crate) paused: watch::Sender<bool>,
-    /// Until when handlers may go on, once the host is to stop.
-    pub(crate) stop: watch::Sender<Option<Instant>>,
     pub(crate) load: watch::Sender<Load>,
     /// Whether the pump holds nothing, and will not lease either.
     pub(crate) rests: watch::Sender<bool>,
@@ -26,22 +24,44 @@ impl Control {
         Self {
             phase: watch::Sender::default(),
             paused: watch::Sender::default(),
-            stop: watch::Sender::default(),
             load: watch::Sender::default(),
             rests: watch::Sender::default(),
             board: Board::new(stall_after),
         }
     }
+}
 
-    /// Moves the moment at which handlers must be done: forward never, unless there was none.
-    pub(crate) fn stop_by(&self, deadline: Instant) {
-        self.stop.send_if_modified(|stop| {
+/// What ends one host: until when its handlers may go on, once it is to stop. Each start has its own.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Stop(watch::Sender<Option<Instant>>);
+
+impl Stop {
+    /// Tells the host to stop, and lets handlers go on for so long; never longer than was said before.
+    pub(crate) fn within(&self, time: Duration) {
+        let now = Instant::now();
+        // A time that no clock can show is as good as a month.
+        let deadline = now.checked_add(time).unwrap_or(now + Duration::from_hours(24 * 30));
+        self.0.send_if_modified(|stop| {
             let is_earlier = stop.is_none_or(|known| deadline < known);
             if is_earlier {
                 *stop = Some(deadline);
             }
             is_earlier
         });
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Option<Instant>> {
+        self.0.subscribe()
+    }
+
+    pub(crate) fn is_asked(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
+    /// Waits until the host is told to stop.
+    pub(crate) async fn asked(&self) {
+        // An error would mean that the sender is gone, and it is held here.
+        let _ = self.subscribe().wait_for(Option::is_some).await;
     }
 }
 
@@ -85,8 +105,9 @@ impl HostControl {
         let mut rests = self.0.rests.subscribe();
         let mut phase = self.0.phase.subscribe();
         loop {
-            let is_running = *phase.borrow_and_update() == HostPhase::Running;
-            if *rests.borrow_and_update() || !is_running {
+            let phase_now = *phase.borrow_and_update();
+            let is_over = phase_now == HostPhase::New || phase_now == HostPhase::Stopped;
+            if *rests.borrow_and_update() || is_over {
                 return true;
             }
             if !*paused.borrow_and_update() {

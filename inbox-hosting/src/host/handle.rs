@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::control::Control;
+use super::control::{Control, Stop};
 use super::{HostControl, ShutdownReport};
 
 /// A host at work. Dropped, it stops at once: what it holds is given back in the background.
@@ -11,15 +11,17 @@ use super::{HostControl, ShutdownReport};
 #[must_use = "dropped, the host stops at once"]
 pub struct HostHandle {
     control: Arc<Control>,
+    stop: Stop,
     report: watch::Receiver<Option<ShutdownReport>>,
 }
 
 impl HostHandle {
     pub(crate) fn new(
         control: Arc<Control>,
+        stop: Stop,
         report: watch::Receiver<Option<ShutdownReport>>,
     ) -> Self {
-        Self { control, report }
+        Self { control, stop, report }
     }
 
     /// How the host is, and how it is paused: the same as `inbox.control()`.
@@ -32,20 +34,20 @@ impl HostHandle {
     /// to `time`. A little before that is over they are asked to stop, through their cancellation
     /// tokens; then they are cut off. What they were at is given back, its attempt not counted.
     ///
-    /// Ends within `time` and about two seconds, whatever the store and the handlers do. A handler that
+    /// Ends within `time` and about three seconds, whatever the store and the handlers do. A handler that
     /// does not let go of its thread keeps its delivery until the lease expires, so that nobody begins
     /// it meanwhile.
     ///
     /// Called again with less time, it is over earlier. If the future is dropped, the host stops all
     /// the same.
     pub async fn shutdown(&self, time: Duration) -> ShutdownReport {
-        self.control.stop_within(time);
+        self.stop.within(time);
         self.stopped().await
     }
 
     /// Cuts handlers off now, also during a shutdown. Does not wait: [`stopped`](Self::stopped) does.
     pub fn force(&self) {
-        self.control.stop_within(Duration::ZERO);
+        self.stop.within(Duration::ZERO);
     }
 
     /// Waits until the host has ended, whoever asked for it.

@@ -34,6 +34,16 @@ impl HostLoop {
     }
 }
 
+impl HostLoop {
+    /// How often it comes around when there is nothing to do.
+    pub(super) const fn period(self) -> Duration {
+        match self {
+            Self::Probe => Duration::from_secs(2),
+            _ => Duration::from_secs(1),
+        }
+    }
+}
+
 impl fmt::Display for HostLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())

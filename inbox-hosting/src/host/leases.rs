@@ -23,6 +23,8 @@ struct State {
     live: BTreeMap<LeaseToken, Live>,
     runs: BTreeMap<u64, Running>,
     next_run: u64,
+    /// Whether every handler is to stop, also one that has not begun.
+    is_over: bool,
 }
 
 #[derive(Debug)]
@@ -84,6 +86,9 @@ impl Leases {
             }
         }
         let deliveries = works.iter().map(|work| (work.lease.token(), work.message_id)).collect();
+        if state.is_over {
+            cancellation.cancel();
+        }
         let run = state.next_run;
         state.next_run += 1;
         state.runs.insert(run, Running { deliveries, cancellation: cancellation.clone() });
@@ -172,9 +177,11 @@ impl Leases {
         }
     }
 
-    /// Asks every handler to stop.
+    /// Asks every handler to stop, now and from now on.
     pub(crate) fn cancel_all(&self) {
-        self.lock().runs.values().for_each(|running| running.cancellation.cancel());
+        let mut state = self.lock();
+        state.is_over = true;
+        state.runs.values().for_each(|running| running.cancellation.cancel());
     }
 
     /// Forgets everything, and answers the leases under which no handler was called.

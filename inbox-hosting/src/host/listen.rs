@@ -54,7 +54,7 @@ impl<S> Drop for Deaf<'_, S> {
 /// Looks now and then whether the store can be reached and has the right schema.
 pub(super) async fn probe<S: Store>(shared: Arc<Shared<S>>) {
     let board = &shared.control.board;
-    let patience = shared.options().stall_after;
+    let patience = shared.options().stall_after.max(ROUND);
     loop {
         match tokio::time::timeout(patience, shared.inbox.store().check()).await {
             Ok(Ok(())) => board.well(HostLoop::Probe),
@@ -64,6 +64,6 @@ pub(super) async fn probe<S: Store>(shared: Arc<Shared<S>>) {
                 board.failed(HostLoop::Probe, &StoreError::new(StoreErrorKind::TimedOut, message));
             }
         }
-        tokio::time::sleep(2 * ROUND).await;
+        tokio::time::sleep(HostLoop::Probe.period()).await;
     }
 }

@@ -8,7 +8,7 @@ use super::Observer;
 pub(crate) struct HostOptions {
     /// Calls of handlers at the same time.
     pub(crate) concurrency: NonZeroU32,
-    /// Deliveries that are leased ahead, beyond those that handlers are at.
+    /// Deliveries that are held, beyond those that handlers are at.
     pub(crate) buffer: usize,
     /// The longest it goes without asking the store.
     pub(crate) poll_interval: Duration,
@@ -31,7 +31,7 @@ impl Default for HostOptions {
     fn default() -> Self {
         Self {
             concurrency: NonZeroU32::MIN.saturating_add(63),
-            buffer: 1_000,
+            buffer: 2_000,
             poll_interval: Duration::from_secs(1),
             shutdown_timeout: Duration::from_secs(30),
             stall_after: Duration::from_secs(10),

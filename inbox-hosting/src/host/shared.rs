@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use inbox_core::store::Store;
 
-use super::control::Control;
+use super::control::{Control, Stop};
 use super::leases::Leases;
 use super::observe::Observers;
 use crate::Inbox;
@@ -13,6 +13,7 @@ use crate::host::HostOptions;
 pub(super) struct Shared<S> {
     pub(super) inbox: Inbox<S>,
     pub(super) control: Arc<Control>,
+    pub(super) stop: Stop,
     pub(super) leases: Leases,
     pub(super) observers: Observers,
     /// Whether the bell rings for what other processes do.
@@ -26,7 +27,7 @@ impl<S: Store> Shared<S> {
 
     /// Whether the host was told to stop.
     pub(super) fn is_stopping(&self) -> bool {
-        self.control.stop.borrow().is_some()
+        self.stop.is_asked()
     }
 
     /// Whether the bell rings for everything: then the store need not be asked all the time.

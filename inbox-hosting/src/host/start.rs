@@ -4,10 +4,10 @@ use std::sync::atomic::AtomicBool;
 use inbox_core::store::Store;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Duration, Instant};
+use tokio::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-use super::control::Control;
+use super::control::{Control, Stop};
 use super::leases::Leases;
 use super::observe::{self, Observers};
 use super::pump::{Pump, ShutdownReport};
@@ -57,10 +57,12 @@ impl<S: Store> Inbox<S> {
         if !is_mine {
             return Err(HostError::AlreadyRunning.into());
         }
-        control.stop.send_replace(None);
         control.board.begin(&loops(self));
-        match begin(self, &control) {
-            Ok(report) => Ok(HostHandle::new(control, report)),
+        // Without a pump, nothing is ever held.
+        control.rests.send_replace(!processes(self));
+        let stop = Stop::default();
+        match begin(self, &control, &stop) {
+            Ok(report) => Ok(HostHandle::new(control, stop, report)),
             Err(error) => {
                 control.phase.send_replace(HostPhase::Stopped);
                 Err(error.into())
@@ -116,6 +118,7 @@ fn processes<S: Store>(inbox: &Inbox<S>) -> bool {
 fn begin<S: Store>(
     inbox: &Inbox<S>,
     control: &Arc<Control>,
+    stop: &Stop,
 ) -> Result<watch::Receiver<Option<ShutdownReport>>, HostError> {
     let observers = inbox.parts().host.observers.clone();
     let (observers, observed) = Observers::start(observers).map_err(HostError::Thread)?;
@@ -123,6 +126,7 @@ fn begin<S: Store>(
     let shared = Arc::new(Shared {
         inbox: inbox.clone(),
         control: Arc::clone(control),
+        stop: stop.clone(),
         leases: Leases::new(inbox.parts().lease_duration),
         observers,
         listens: AtomicBool::new(false),
@@ -165,20 +169,26 @@ async fn host<S: Store>(
             }
         }
         shared.observers.tell_surely(Event::Started);
-        let stopping = announce_stop(Arc::clone(&shared));
-        others.spawn(stopping);
+        others.spawn({
+            let shared = Arc::clone(&shared);
+            async move {
+                shared.stop.asked().await;
+                announce_stop(&shared);
+            }
+        });
         match processes(&shared.inbox) {
             true => {
                 let (shared, name) = keep(HostLoop::Pump);
                 supervise(shared, name, |shared| Pump::new(shared).run()).await
             }
             false => {
-                stopped(&shared.control).await;
+                shared.stop.asked().await;
                 ShutdownReport::default()
             }
         }
     };
     others.shutdown().await;
+    announce_stop(&shared);
     drop(stop_renewing);
     if let Some(renewer) = renewer {
         // It ends at once, unless the store holds its thread.
@@ -201,23 +211,16 @@ impl Drop for Ended {
     }
 }
 
-/// Waits until the host is told to stop.
-async fn stopped(control: &Control) {
-    // An error would mean that the control is gone, and it is held here.
-    let _ = control.stop.subscribe().wait_for(Option::is_some).await;
-}
-
-async fn announce_stop<S: Store>(shared: Arc<Shared<S>>) {
-    stopped(&shared.control).await;
-    shared.control.phase.send_replace(HostPhase::Stopping);
-    shared.observers.tell_surely(Event::Stopping);
-}
-
-impl Control {
-    /// Tells the host to stop, and lets handlers go on for so long.
-    pub(crate) fn stop_within(&self, time: Duration) {
-        let now = Instant::now();
-        // A time that no clock can show is as good as a month.
-        self.stop_by(now.checked_add(time).unwrap_or(now + Duration::from_hours(24 * 30)));
+/// Says that the host stops, once.
+fn announce_stop<S: Store>(shared: &Shared<S>) {
+    let is_first = shared.control.phase.send_if_modified(|phase| {
+        let is_first = *phase == HostPhase::Running;
+        if is_first {
+            *phase = HostPhase::Stopping;
+        }
+        is_first
+    });
+    if is_first {
+        shared.observers.tell_surely(Event::Stopping);
     }
 }

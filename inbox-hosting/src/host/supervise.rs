@@ -40,7 +40,11 @@ where
                 tracing::error!(%error, "the host's {name} failed: it is started again after {after:?}");
                 shared.control.board.ill(name, format!("failed: {error}"));
                 shared.observers.tell_surely(Event::Restarting(name));
-                tokio::time::sleep(after).await;
+                // A host that is to stop does not wait: what begins now ends at once.
+                tokio::select! {
+                    () = tokio::time::sleep(after) => {}
+                    () = shared.stop.asked() => {}
+                }
             }
             // Something was spawned, so something is joined.
             None => {}

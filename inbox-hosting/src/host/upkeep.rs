@@ -27,7 +27,9 @@ pub(super) async fn upkeep<S: Store>(shared: Arc<Shared<S>>) {
                 board.well(HostLoop::Upkeep);
                 pause.reset();
                 let longest = shared.options().poll_interval.min(SWEEP);
-                rest(until_due.map_or(longest, |due| due.min(longest)), &mut bell).await;
+                // What is due and was not moved is in someone else's hands: not at once again.
+                let due = until_due.map(|due| if due.is_zero() { BREATH } else { due });
+                rest(due.map_or(longest, |due| due.min(longest)), &mut bell).await;
             }
             Err(error) => {
                 board.failed(HostLoop::Upkeep, &error);

@@ -7,6 +7,7 @@ use inbox_core::store::{Lease, LeaseRequest, Store, StoreError};
 use tokio::time::Instant;
 
 use super::Pump;
+use crate::Inbox;
 use crate::host::HostLoop;
 use crate::work::{Judged, Work};
 
@@ -25,11 +26,15 @@ impl<S: Store> Pump<S> {
     /// Begins a claim, if there is room for what it may bring.
     pub(super) fn lease(&mut self) {
         let now = Instant::now();
-        if self.claiming.is_some() || self.is_paused() || now < self.claim_at {
+        if self.claiming.is_some() || now < self.claim_at {
             return;
         }
-        let wanted = self.desk.wanted(now);
-        if wanted.is_empty() {
+        let wanted = match self.is_paused() {
+            true => Vec::new(),
+            false => self.desk.wanted(self.unsettled(), now),
+        };
+        self.is_content = wanted.is_empty();
+        if self.is_content {
             return;
         }
         let asked_for = wanted
@@ -37,9 +42,10 @@ impl<S: Store> Pump<S> {
             .map(|(at, wanted)| (*at, wanted.handler_key.clone(), wanted.limit.get()))
             .collect();
         let inbox = self.shared.inbox.clone();
+        let duration = self.shared.leases.duration();
         let request = LeaseRequest {
             host: inbox.host().to_owned(),
-            duration: self.shared.leases.duration(),
+            duration,
             wanted: wanted.into_iter().map(|(_, wanted)| wanted).collect(),
             tenants: self.shared.options().tenants.clone(),
         };
@@ -47,6 +53,11 @@ impl<S: Store> Pump<S> {
         self.claiming = Some(Box::pin(async move {
             let asked = Instant::now();
             let answer = inbox.store().lease(request, inbox.scheduler().clock().now()).await;
+            let is_late = asked.elapsed() >= duration / 3;
+            let (asked, answer) = match answer {
+                Ok(leases) if is_late => inbox.renewed_first(leases, duration).await,
+                answer => (asked, answer),
+            };
             Claim { asked, asked_for, answer }
         }));
     }
@@ -107,7 +118,30 @@ impl<S: Store> Pump<S> {
             (false, true) => SHORTEST_POLL.min(longest),
             (false, false) => (self.poll * 2).min(longest),
         };
-        self.poll_at = now + self.poll.mul_f64(0.9 + fastrand::f64() / 5.0);
+        self.poll_at = now + self.poll.mul_f64(0.9 + fastrand::f64() / 10.0);
+    }
+}
+
+impl<S: Store> Inbox<S> {
+    /// A claim took so long that nobody here knows how much of its leases is left: they are renewed
+    /// before anything is begun under them.
+    async fn renewed_first(
+        &self,
+        leases: Vec<Lease>,
+        duration: Duration,
+    ) -> (Instant, Result<Vec<Lease>, StoreError>) {
+        let asked = Instant::now();
+        let tokens: Vec<_> = leases.iter().map(|lease| lease.token).collect();
+        let now = self.scheduler().clock().now();
+        let renewed = match self.store().renew(tokens.clone(), duration, now).await {
+            Ok(renewed) => renewed,
+            Err(error) => {
+                self.store().abandon(tokens, now);
+                return (asked, Err(error));
+            }
+        };
+        let held = leases.into_iter().zip(renewed).filter(|(_, renewed)| renewed.is_ok());
+        (asked, Ok(held.map(|(lease, _)| lease).collect()))
     }
 }
 

@@ -1,9 +1,9 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox_core::store::Wanted;
+use inbox_core::store::{LeaseToken, Wanted};
 use tokio::time::Instant;
 
 use super::place::Place;
@@ -32,15 +32,11 @@ pub(super) struct Desk {
     weight: usize,
     /// Where the next look for something to begin starts: everyone gets a turn.
     turn: usize,
-    suspect: Suspect,
-}
-
-/// A delivery whose earlier worker vanished.
-#[derive(Debug)]
-enum Suspect {
-    None,
-    Waiting(usize, Box<Work>, Instant),
-    Running(Instant),
+    /// Deliveries whose earlier worker vanished, each with its place and since when it waits: mostly
+    /// none, and more than one only if the lease of another was lost.
+    suspects: VecDeque<(usize, Work, Instant)>,
+    /// The suspect that runs, if one does, and since when.
+    alone: Option<(LeaseToken, Instant)>,
 }
 
 impl Desk {
@@ -54,7 +50,8 @@ impl Desk {
             running: 0,
             weight: 0,
             turn: 0,
-            suspect: Suspect::None,
+            suspects: VecDeque::new(),
+            alone: None,
         };
         for (pipeline, wanted) in handlers.served(options.only.as_deref(), NonZeroU32::MIN) {
             let at = desk.places.len();
@@ -65,8 +62,7 @@ impl Desk {
     }
 
     pub(super) fn queued(&self) -> usize {
-        let suspect = usize::from(matches!(self.suspect, Suspect::Waiting(..)));
-        self.places.iter().map(Place::queued).sum::<usize>() + suspect
+        self.places.iter().map(Place::queued).sum::<usize>() + self.suspects.len()
     }
 
     /// There may be something new for everyone.
@@ -74,19 +70,24 @@ impl Desk {
         self.places.iter_mut().for_each(|place| place.hungry = true);
     }
 
-    /// What is worth asking the store for, and for whom.
-    pub(super) fn wanted(&mut self, now: Instant) -> Vec<(usize, Wanted)> {
+    /// What is worth asking the store for, and for whom, while so many wait to be settled.
+    pub(super) fn wanted(&mut self, unsettled: usize, now: Instant) -> Vec<(usize, Wanted)> {
         let free = self.concurrency.saturating_sub(self.running);
-        let left = (self.buffer + free).saturating_sub(self.queued());
+        let left = self.buffer.saturating_add(free).saturating_sub(self.queued() + unsettled);
         let left = if self.weight < WEIGHT { left } else { 0 };
         let hungry = self.places.iter().filter(|place| place.hungry).count().max(1);
         let mut wanted = Vec::new();
-        for (at, place) in self.places.iter_mut().enumerate().filter(|(_, place)| place.hungry) {
-            let room = place.room(free, now).min(left.div_ceil(hungry));
-            let room = room.min(CLAIM).min(place.pace.fitting(WEIGHT));
+        for at in 0..self.places.len() {
+            let slots = self.slots(at);
+            let place = &mut self.places[at];
+            if !place.hungry {
+                continue;
+            }
+            let most = place.room(slots, now);
+            let room = most.min(left.div_ceil(hungry)).min(CLAIM).min(place.pace.fitting(WEIGHT));
             // Whoever has nothing at all is given a chance, however full the buffer is of others.
-            let is_idle = place.running == 0 && place.queued() == 0;
-            let room = if is_idle && free > 0 { room.max(usize::from(left == 0)) } else { room };
+            let is_idle = place.running == 0 && place.queued() == 0 && unsettled < self.buffer;
+            let room = if is_idle { room.max(usize::from(most > 0)) } else { room };
             let room = u32::try_from(room).unwrap_or(u32::MAX);
             let Some(limit) = NonZeroU32::new(room) else { continue };
             wanted.extend(place.wanted.iter().map(|key| (at, Wanted { limit, ..key.clone() })));
@@ -101,7 +102,7 @@ impl Desk {
         place.pace.weighs(work.weight());
         self.weight += work.weight();
         match work.suspect {
-            true => self.suspect = Suspect::Waiting(at, Box::new(work), now),
+            true => self.suspects.push_back((at, work, now)),
             false => place.push(work, now),
         }
         None
@@ -109,30 +110,24 @@ impl Desk {
 
     /// The next call that can begin, and whose it is.
     pub(super) fn next(&mut self, now: Instant) -> Option<(usize, Vec<Work>)> {
-        match std::mem::replace(&mut self.suspect, Suspect::None) {
-            Suspect::Waiting(at, work, since) => {
-                if self.running > 0 && since + ALONE > now {
-                    self.suspect = Suspect::Waiting(at, work, since);
-                    return None;
-                }
-                self.suspect = Suspect::Running(now);
-                self.places[at].begins(1, now);
-                return Some(self.begins(at, vec![*work]));
-            }
-            Suspect::Running(since) => {
-                self.suspect = Suspect::Running(since);
-                if since + ALONE > now {
-                    return None;
-                }
-            }
-            Suspect::None => {}
-        }
-        if self.running >= self.concurrency {
+        if self.alone.is_some_and(|(_, since)| since + ALONE > now) {
             return None;
+        }
+        if let Some((at, _, since)) = self.suspects.front() {
+            let (at, is_patient) = (*at, *since + ALONE > now);
+            if self.running > 0 && is_patient {
+                return None;
+            }
+            if self.running < self.concurrency && self.places[at].may_begin(now) {
+                let (_, work, _) = self.suspects.pop_front()?;
+                self.alone = Some((work.lease.token(), now));
+                self.places[at].begins(1, now);
+                return Some(self.begins(at, vec![work]));
+            }
         }
         let (count, turn) = (self.places.len(), self.turn);
         for at in (0..count).map(|step| (turn + step) % count.max(1)) {
-            if self.may_begin(at) && self.places[at].can_begin(now) {
+            if self.slots(at) > 0 && self.places[at].can_begin(now) {
                 self.turn = at + 1;
                 let works = self.places[at].pop(now);
                 return Some(self.begins(at, works));
@@ -141,13 +136,16 @@ impl Desk {
         None
     }
 
-    /// Nobody takes the last slot of another handler, so that one which stalls stops only itself.
-    fn may_begin(&self, at: usize) -> bool {
+    /// How many more calls this handler may begin. Nobody takes the last slot of another handler, so
+    /// that one which stalls stops only itself.
+    fn slots(&self, at: usize) -> usize {
+        let free = self.concurrency.saturating_sub(self.running);
         let is_idle = |(other, place): &(usize, &Place)| *other != at && place.running == 0;
-        self.places[at].running == 0 || {
-            let idle = self.places.iter().enumerate().filter(is_idle).count();
-            self.running + idle.min(self.concurrency / 4) < self.concurrency
-        }
+        let idle = self.places.iter().enumerate().filter(is_idle).count();
+        let kept = idle.min(self.concurrency / 4);
+        // The first call of a handler may take what is kept for it.
+        let least = usize::from(self.places[at].running == 0).min(free);
+        free.saturating_sub(kept).max(least)
     }
 
     fn begins(&mut self, at: usize, works: Vec<Work>) -> (usize, Vec<Work>) {
@@ -158,26 +156,24 @@ impl Desk {
     }
 
     /// A call is over, which took so long unless it was cut off.
-    pub(super) fn ended(&mut self, at: usize, was_suspect: bool, took: Option<Duration>) {
+    pub(super) fn ended(&mut self, at: usize, suspect: Option<LeaseToken>, took: Option<Duration>) {
         self.running = self.running.saturating_sub(1);
         let place = &mut self.places[at];
         place.running = place.running.saturating_sub(1);
         if let Some(took) = took {
             place.pace.ended(took);
         }
-        if was_suspect {
-            self.suspect = Suspect::None;
-        }
+        // Another one may have begun meanwhile, if this one's lease was lost.
+        self.alone = self.alone.filter(|(running, _)| Some(*running) != suspect);
     }
 
     /// When time alone changes what can begin.
     pub(super) fn wake_at(&self, now: Instant) -> Option<Instant> {
-        let suspect = match &self.suspect {
-            Suspect::None => None,
-            Suspect::Waiting(_, _, since) | Suspect::Running(since) => Some(*since + ALONE),
-        };
-        // What has passed waits for something else, such as a free slot.
-        self.places.iter().filter_map(Place::next).chain(suspect).filter(|at| *at > now).min()
+        let waits = self.suspects.front().map(|(_, _, since)| *since);
+        let alone = self.alone.map(|(_, since)| since);
+        let suspects = [waits, alone].into_iter().flatten().map(|since| since + ALONE);
+        let places = self.places.iter().filter_map(|place| place.next(now));
+        places.chain(suspects.filter(|at| *at > now)).min()
     }
 
     /// Takes back what has waited for too long.
@@ -189,10 +185,7 @@ impl Desk {
     /// Takes back everything that has not begun.
     pub(super) fn take_all(&mut self) -> Vec<Work> {
         let mut all: Vec<_> = self.places.iter_mut().flat_map(Place::take_all).collect();
-        match std::mem::replace(&mut self.suspect, Suspect::None) {
-            Suspect::Waiting(_, work, _) => all.push(*work),
-            other => self.suspect = other,
-        }
+        all.extend(self.suspects.drain(..).map(|(_, work, _)| work));
         self.lightened(all)
     }
 

@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::pause::Pause;
 use super::shared::Shared;
-use super::{HostLoop, Load};
+use super::{DeliveryInfo, Event, HostLoop, Load};
 use crate::work::{Judged, Work};
 use claim::{Claim, Claiming};
 use desk::Desk;
@@ -48,6 +48,8 @@ pub(super) struct Pump<S: Store> {
     claiming: Option<Claiming>,
     /// Whether something may have become ready since the last claim began.
     news: bool,
+    /// Whether no claim is under way because none is wanted.
+    is_content: bool,
     /// Handlers for which there may be more than the last claim brought.
     more: Vec<usize>,
     /// No claim before, because the last one failed.
@@ -62,6 +64,8 @@ pub(super) struct Pump<S: Store> {
     aborted: Vec<(LeaseToken, MessageId)>,
     done: Vec<Judged>,
     others: Vec<Judged>,
+    /// Whose turn it is to be written.
+    others_next: bool,
     settling: FuturesUnordered<Settling>,
     in_writing: usize,
     running: usize,
@@ -73,7 +77,7 @@ pub(super) struct Pump<S: Store> {
 /// One call of a handler.
 struct Slot {
     place: usize,
-    is_suspect: bool,
+    suspect: Option<LeaseToken>,
     deliveries: Vec<(LeaseToken, MessageId)>,
 }
 
@@ -86,6 +90,7 @@ impl<S: Store> Pump<S> {
             desk,
             claiming: None,
             news: false,
+            is_content: false,
             more: Vec::new(),
             claim_at: now,
             pause: Pause::new(Duration::from_millis(50), Duration::from_secs(2)),
@@ -96,6 +101,7 @@ impl<S: Store> Pump<S> {
             aborted: Vec::new(),
             done: Vec::new(),
             others: Vec::new(),
+            others_next: false,
             settling: FuturesUnordered::new(),
             in_writing: 0,
             running: 0,
@@ -107,7 +113,7 @@ impl<S: Store> Pump<S> {
 
     /// Works until the host is told to stop.
     pub(super) async fn run(mut self) -> ShutdownReport {
-        let mut stop = self.shared.control.stop.subscribe();
+        let mut stop = self.shared.stop.subscribe();
         let mut paused = self.shared.control.paused.subscribe();
         while stop.borrow_and_update().is_none() {
             self.begin();
@@ -133,14 +139,14 @@ impl<S: Store> Pump<S> {
         let now = Instant::now();
         while let Some((place, works)) = self.desk.next(now) {
             let pipeline = Arc::clone(&self.desk.places[place].pipeline);
-            let is_suspect = works.iter().any(|work| work.suspect);
+            let suspect = works.iter().find(|work| work.suspect).map(|work| work.lease.token());
             let (works, lost): (Vec<Work>, Vec<Work>) =
                 works.into_iter().partition(|work| self.shared.leases.is_held(work.lease.token()));
             for work in lost {
-                tracing::debug!(message_id = %work.message_id, "lost before its turn came");
+                self.shared.observers.tell(|| Event::LeaseLost(DeliveryInfo::from(&work)));
             }
             if works.is_empty() {
-                self.desk.ended(place, is_suspect, None);
+                self.desk.ended(place, suspect, None);
                 continue;
             }
             let deliveries: Vec<_> =
@@ -148,7 +154,7 @@ impl<S: Store> Pump<S> {
             let run = run::run(Arc::clone(&self.shared), pipeline, works);
             self.running += deliveries.len();
             let id = self.runs.spawn(run).id();
-            self.slots.insert(id, Slot { place, is_suspect, deliveries });
+            self.slots.insert(id, Slot { place, suspect, deliveries });
         }
     }
 
@@ -161,13 +167,13 @@ impl<S: Store> Pump<S> {
             self.running = self.running.saturating_sub(slot.deliveries.len());
             match joined {
                 Ok((_, Finished { judged, took })) => {
-                    self.desk.ended(slot.place, slot.is_suspect, Some(took));
+                    self.desk.ended(slot.place, slot.suspect, Some(took));
                     for one in judged {
                         self.settle_later(one);
                     }
                 }
                 Err(error) => {
-                    self.desk.ended(slot.place, slot.is_suspect, None);
+                    self.desk.ended(slot.place, slot.suspect, None);
                     match error.is_cancelled() {
                         true => self.aborted.extend(slot.deliveries),
                         // Not the handler's, which is caught: the deliveries come back when their
@@ -202,9 +208,14 @@ impl<S: Store> Pump<S> {
         for work in self.desk.stale(now) {
             self.settle_later(Judged::new(work, Settlement::Release));
         }
+        self.note_health();
+    }
+
+    /// Says that it is there. Where it is at something, the answer to that says more.
+    fn note_health(&self) {
         let board = &self.shared.control.board;
-        if self.claiming.is_none() && self.claim_at <= now {
-            board.tick(HostLoop::Pump);
+        if self.claiming.is_none() && self.is_content {
+            board.well(HostLoop::Pump);
         }
         if self.settling.is_empty() {
             board.well(HostLoop::Settler);
@@ -229,8 +240,12 @@ impl<S: Store> Pump<S> {
     }
 
     fn load(&self) -> Load {
-        let unsettled = self.done.len() + self.others.len() + self.in_writing;
-        Load { buffered: self.desk.queued(), running: self.running, unsettled }
+        let (buffered, unsettled) = (self.desk.queued(), self.unsettled());
+        Load { buffered, running: self.running, unsettled }
+    }
+
+    fn unsettled(&self) -> usize {
+        self.done.len() + self.others.len() + self.in_writing
     }
 
     /// Says what is held.

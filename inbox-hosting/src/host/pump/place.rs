@@ -65,17 +65,22 @@ impl Place {
             capacity = capacity.min(starts.left(now));
         }
         let room = capacity.saturating_sub(self.queue.len());
-        // In large steps, unless there is nothing left to do meanwhile.
-        let is_worth_it = self.queue.is_empty() || room * 2 >= capacity;
+        // In large steps, unless there is nothing to do meanwhile, or a call waits for more.
+        let is_worth_it = self.queue.len() < self.batch || room * 2 >= capacity;
         if is_worth_it { room } else { 0 }
     }
 
     /// Whether a call can begin now, as far as this handler is concerned.
     pub(super) fn can_begin(&mut self, now: Instant) -> bool {
         let Some((_, since)) = self.queue.front() else { return false };
-        self.running < self.most
-            && (self.queue.len() >= self.batch || *since + self.linger <= now)
-            && self.starts.as_mut().is_none_or(|starts| starts.left(now) > 0)
+        let is_complete = self.queue.len() >= self.batch || *since + self.linger <= now;
+        is_complete && self.may_begin(now)
+    }
+
+    /// Whether its own limits let a call begin, whatever that is for.
+    pub(super) fn may_begin(&mut self, now: Instant) -> bool {
+        let has_starts = self.starts.as_mut().is_none_or(|starts| starts.left(now) > 0);
+        self.running < self.most && has_starts
     }
 
     /// What the next call is given.
@@ -86,10 +91,10 @@ impl Place {
             let fits = self.queue.front().is_some_and(|(work, _)| {
                 works.first().is_none_or(|first: &Work| first.goes_with(work))
             });
-            match self.queue.pop_front().filter(|_| fits) {
-                Some((work, _)) => works.push(work),
-                None => break,
+            if !fits {
+                break;
             }
+            works.extend(self.queue.pop_front().map(|(work, _)| work));
         }
         self.begins(works.len(), now);
         works
@@ -104,12 +109,13 @@ impl Place {
     }
 
     /// When time alone lets a call begin, or makes room.
-    pub(super) fn next(&self) -> Option<Instant> {
+    pub(super) fn next(&self, now: Instant) -> Option<Instant> {
         let lingers = self.queue.front().filter(|_| self.running < self.most && self.batch > 1);
         let lingers = lingers.map(|(_, since)| *since + self.linger);
         let starts = self.starts.as_ref().and_then(Starts::next);
         let starts = starts.filter(|_| self.hungry || !self.queue.is_empty());
-        lingers.into_iter().chain(starts).min()
+        // What has passed waits for something else, such as a free slot.
+        lingers.into_iter().chain(starts).filter(|at| *at > now).min()
     }
 
     /// Takes back everything that has not begun, if it has waited for too long.

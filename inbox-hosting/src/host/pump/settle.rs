@@ -36,11 +36,14 @@ impl<S: Store> Pump<S> {
     /// Writes what there is to write. It never waits for more: what comes while a group is written
     /// is the next group.
     pub(super) fn settle(&mut self) {
-        while self.settling.len() < WRITES {
-            let queue = if self.done.is_empty() { &mut self.others } else { &mut self.done };
-            if queue.is_empty() {
-                return;
-            }
+        while self.settling.len() < WRITES && !(self.done.is_empty() && self.others.is_empty()) {
+            // In turn: under load there is always something of either kind.
+            self.others_next = !self.others_next;
+            let queue = match (self.others_next || self.done.is_empty()) && !self.others.is_empty()
+            {
+                true => &mut self.others,
+                false => &mut self.done,
+            };
             let group: Vec<_> = queue.drain(..queue.len().min(GROUP)).collect();
             self.in_writing += group.len();
             self.settling.push(Box::pin(write(Arc::clone(&self.shared), group)));
@@ -75,21 +78,21 @@ impl<S: Store> Pump<S> {
 
 /// Writes a group, and goes on trying for as long as the leases hold: the handlers have run.
 async fn write<S: Store>(shared: Arc<Shared<S>>, group: Vec<Judged>) -> Vec<Settled> {
-    match try_write(&shared, &group).await {
+    let mut unsure = Unsure::default();
+    match try_write(&shared, &group, &mut unsure).await {
         Ok(written) => group.into_iter().zip(written.into_iter().map(Some)).collect(),
-        Err(_) if group.len() > 1 => {
-            // One of them may be to blame, so each is written alone.
+        Err(_) => {
+            // One of them may be to blame, so each is tried alone, once.
             let mut settled = Vec::with_capacity(group.len());
             for one in group {
-                let written = try_write(&shared, std::slice::from_ref(&one)).await;
-                let written = written.ok().and_then(|written| written.into_iter().next());
-                settled.push((one, written));
+                let written = shared.inbox.settle(std::slice::from_ref(&one), &mut unsure).await;
+                let written = written.inspect_err(|error| {
+                    let message_id = one.settle.message_id;
+                    tracing::error!(%message_id, %error, "not settled: it comes back when its lease expires");
+                });
+                settled.push((one, written.ok().and_then(|written| written.into_iter().next())));
             }
             settled
-        }
-        Err(error) => {
-            tracing::error!(%error, "could not settle: the deliveries come back when their leases expire");
-            group.into_iter().map(|one| (one, None)).collect()
         }
     }
 }
@@ -97,12 +100,12 @@ async fn write<S: Store>(shared: Arc<Shared<S>>, group: Vec<Judged>) -> Vec<Sett
 async fn try_write<S: Store>(
     shared: &Shared<S>,
     group: &[Judged],
+    unsure: &mut Unsure,
 ) -> Result<Vec<Result<DeliveryState, LeaseLost>>, StoreError> {
     let begun = Instant::now();
     let mut pause = Pause::new(Duration::from_millis(50), Duration::from_secs(1));
-    let mut unsure = Unsure::default();
     loop {
-        let error = match shared.inbox.settle(group, &mut unsure).await {
+        let error = match shared.inbox.settle(group, unsure).await {
             Ok(written) => return Ok(written),
             Err(error) => error,
         };

@@ -88,6 +88,11 @@ impl<S: Store> Pump<S> {
                     has_asked = true;
                     self.shared.leases.cancel_all();
                 }
+                () = sleep_until(self.round_at) => {
+                    self.round_at = Instant::now() + super::ROUND;
+                    self.is_content = true;
+                    self.note_health();
+                }
                 () = sleep_until(deadline) => return,
             }
         }
