@@ -128,6 +128,10 @@ pub mod policy {
 struct WriteYourOwnStore;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/guides/host.md")]
+struct Host;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/guides/operate.md")]
 struct Operate;
 
