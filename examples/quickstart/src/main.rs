@@ -6,6 +6,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use inbox::sqlite::SqliteStore;
+use inbox::store::{DeliveryCount, Inspect as _};
 use inbox::{Acceptance, Context, Inbox, ScheduleOptions, State, handler, inbox_contract};
 use serde::{Deserialize, Serialize};
 
@@ -64,13 +66,9 @@ async fn main() -> Result<(), inbox::Error> {
         }
     }
 
-    // A pass leases what is due, runs the handlers and settles. Retries become due after a while.
-    let mut settled = 0;
-    while settled < 2 {
-        let report = inbox.process_pending().await?;
-        settled += report.completed + report.dead;
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    // The host leases what is due, runs the handlers and settles. A service would go on until
+    // `inbox::shutdown_signal()`; this program ends when nothing is left to do.
+    inbox.run_until(everything_is_settled(&inbox)).await?;
 
     for id in messages {
         for delivery in inbox.status(id).await?.into_iter().flat_map(|status| status.deliveries) {
@@ -79,4 +77,11 @@ async fn main() -> Result<(), inbox::Error> {
         }
     }
     Ok(())
+}
+
+async fn everything_is_settled(inbox: &Inbox<SqliteStore>) {
+    let is_open = |of: &DeliveryCount| !of.state.is_terminal();
+    while inbox.store().counts().await.is_ok_and(|counts| counts.iter().any(is_open)) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }

@@ -32,18 +32,14 @@ impl<S: Store> Inbox<S> {
     /// for longer than a lease holds loses it and runs again: move such work to
     /// `tokio::task::spawn_blocking`.
     ///
+    /// For tests, and for jobs that a timer starts. A program that goes on has a host
+    /// ([`run_until`](Inbox::run_until)), which also runs handlers side by side.
+    ///
     /// ```no_run
     /// # async fn work<S: inbox::store::Store>(inbox: inbox::Inbox<S>) -> Result<(), inbox::Error> {
-    /// loop {
-    ///     match inbox.process_pending().await {
-    ///         Ok(report) if report.leased > 0 => continue,
-    ///         Ok(_) => {}
-    ///         // The store is away or busy, and comes back.
-    ///         Err(error) if error.is_transient() => eprintln!("{error}"),
-    ///         Err(error) => return Err(error.into()),
-    ///     }
-    ///     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-    /// }
+    /// // All that is due now.
+    /// while inbox.process_pending().await?.leased > 0 {}
+    /// # Ok(())
     /// # }
     /// ```
     ///
