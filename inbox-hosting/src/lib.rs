@@ -1,5 +1,11 @@
 //! What a process does with a store: it registers its handlers, schedules, and runs what is due.
 //!
+//! [`Inbox::builder`] takes what a program has to say, and its `build` checks it all. Then
+//! [`Inbox::run_until`] or [`Inbox::start`] begins a host: the pump (lease, dispatch, settle), the
+//! renewer of its leases, upkeep, listener and probe, each of which gets over an outage of the store by
+//! itself. [`Inbox::control`] says how they are. [`Inbox::process_pending`] is one pass without any of
+//! them.
+//!
 //! | module | holds |
 //! |---|---|
 //! | `builder` | what a program says before it starts |

@@ -82,8 +82,8 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
-    /// Leases nothing by itself: `start` and `run_until` only look whether the store is there. For tests
-    /// that call `process_pending`, and for processes that leave the work to others.
+    /// Leases nothing by itself: `start` and `run_until` only look whether the store can be used. For
+    /// tests that call `process_pending`, and for processes that leave the work to others.
     pub fn without_background_processing(mut self) -> Self {
         self.host.processes = false;
         self
