@@ -54,7 +54,7 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
-    /// How long handlers may go on after the signal that ends `run_until`; 30 seconds where nothing is
+    /// How long handlers may go on after the signal that ends `run_until`; 25 seconds where nothing is
     /// said. Let it be shorter than what kills the process: `terminationGracePeriodSeconds` for
     /// instance.
     pub fn shutdown_timeout(mut self, time: Duration) -> Self {

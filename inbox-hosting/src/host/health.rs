@@ -127,7 +127,7 @@ impl Health {
         let probe = self.loops.iter().find(|one| one.name == HostLoop::Probe);
         self.phase == HostPhase::Running
             && self.is_live()
-            && probe.is_none_or(|probe| probe.error.is_none())
+            && probe.is_some_and(|probe| probe.error.is_none())
     }
 
     /// What is wrong, one line for each loop. A listener that is down delays what other processes

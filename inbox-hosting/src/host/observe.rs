@@ -4,7 +4,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use inbox_core::message::MessageId;
-use inbox_core::store::DeliveryState;
+use inbox_core::store::{DeliveryState, Reclaimed};
 use tokio::sync::oneshot;
 
 use super::HostLoop;
@@ -44,8 +44,12 @@ pub enum Event {
         /// Its state: pending if it was given back, untried.
         state: DeliveryState,
     },
-    /// The lease of a delivery was lost: whatever its handler did, another worker will be called.
+    /// The lease of a delivery was lost, or its outcome could not be written before: whatever its
+    /// handler did, another worker will be called.
     LeaseLost(DeliveryInfo),
+    /// This host brought back what workers held that vanished. Those who made their last attempt are
+    /// dead, and their deliveries are in no other event.
+    Reclaimed(Reclaimed),
     /// A loop failed as it never should, and is started again after a while.
     Restarting(HostLoop),
 }

@@ -33,7 +33,7 @@ impl Default for HostOptions {
             concurrency: NonZeroU32::MIN.saturating_add(63),
             buffer: 2_000,
             poll_interval: Duration::from_secs(1),
-            shutdown_timeout: Duration::from_secs(30),
+            shutdown_timeout: Duration::from_secs(25),
             stall_after: Duration::from_secs(10),
             only: None,
             tenants: None,

@@ -50,6 +50,10 @@ impl<S: Store> Inbox<S> {
         let is_mine = control.phase.send_if_modified(|phase| {
             let is_free = *phase != HostPhase::Running && *phase != HostPhase::Stopping;
             if is_free {
+                // First, so that nobody sees a host that runs and has no loops to be ill.
+                control.board.begin(&loops(self));
+                // Without a pump, nothing is ever held.
+                control.rests.send_replace(!processes(self));
                 *phase = HostPhase::Running;
             }
             is_free
@@ -57,9 +61,6 @@ impl<S: Store> Inbox<S> {
         if !is_mine {
             return Err(HostError::AlreadyRunning.into());
         }
-        control.board.begin(&loops(self));
-        // Without a pump, nothing is ever held.
-        control.rests.send_replace(!processes(self));
         let stop = Stop::default();
         match begin(self, &control, &stop) {
             Ok(report) => Ok(HostHandle::new(control, stop, report)),

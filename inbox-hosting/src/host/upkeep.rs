@@ -4,9 +4,9 @@ use std::time::Duration;
 use inbox_core::store::{Bell, BellListener, Store, StoreError};
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::HostLoop;
 use super::pause::Pause;
 use super::shared::Shared;
+use super::{Event, HostLoop};
 
 /// Between two rounds that the bell calls for: under load it rings all the time.
 const BREATH: Duration = Duration::from_millis(50);
@@ -46,7 +46,10 @@ async fn round<S: Store>(
 ) -> Result<Option<Duration>, StoreError> {
     let inbox = &shared.inbox;
     if swept.is_none_or(|swept| swept.elapsed() >= SWEEP) {
-        inbox.reclaim_expired().await?;
+        let reclaimed = inbox.reclaim_expired().await?;
+        if reclaimed.moved() > 0 {
+            shared.observers.tell(|| Event::Reclaimed(reclaimed));
+        }
         inbox.route_unrouted().await?;
         *swept = Some(Instant::now());
     }

@@ -60,11 +60,14 @@ impl<S: Store> Pump<S> {
                 // The next one may be leased.
                 self.desk.news();
             }
-            let Some(written) = written else { continue };
+            let info = || DeliveryInfo::from(&judged.work);
+            let Some(written) = written else {
+                self.shared.observers.tell(|| Event::LeaseLost(info()));
+                continue;
+            };
             has_written = true;
             log(&judged, written);
             self.report.add(&judged.settle.settlement, written);
-            let info = || DeliveryInfo::from(&judged.work);
             self.shared.observers.tell(|| match written {
                 Ok(state) => Event::Settled { delivery: info(), state },
                 Err(_) => Event::LeaseLost(info()),
