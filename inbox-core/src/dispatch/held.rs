@@ -9,7 +9,15 @@ use crate::store::{Lease, LeaseToken};
 #[derive(Debug, Clone)]
 pub struct HeldLease {
     token: LeaseToken,
-    expires_at: Arc<AtomicI64>,
+    until: Arc<Until>,
+}
+
+/// In microseconds.
+#[derive(Debug)]
+struct Until {
+    expires_at: AtomicI64,
+    /// If the renewal succeeds that is under way.
+    renewing: AtomicI64,
 }
 
 impl HeldLease {
@@ -22,19 +30,32 @@ impl HeldLease {
     /// Until when it holds, as far as is known: renewals move it.
     #[must_use]
     pub fn expires_at(&self) -> Timestamp {
-        Timestamp::from_micros(self.expires_at.load(Ordering::Relaxed))
+        Timestamp::from_micros(self.until.expires_at.load(Ordering::Relaxed))
+    }
+
+    /// Until when it may hold already: a renewal is under way, and its answer is not there yet.
+    #[must_use]
+    pub fn renewing_until(&self) -> Option<Timestamp> {
+        let renewing = self.until.renewing.load(Ordering::Relaxed);
+        Some(Timestamp::from_micros(renewing)).filter(|until| *until > self.expires_at())
+    }
+
+    /// Notes that it is being renewed.
+    pub fn renewing(&self, until: Timestamp) {
+        self.until.renewing.store(until.as_micros(), Ordering::Relaxed);
     }
 
     /// Notes that it was renewed.
     pub fn renewed(&self, until: Timestamp) {
-        self.expires_at.store(until.as_micros(), Ordering::Relaxed);
+        self.until.expires_at.store(until.as_micros(), Ordering::Relaxed);
     }
 }
 
 impl From<&Lease> for HeldLease {
     fn from(lease: &Lease) -> Self {
-        let expires_at = Arc::new(AtomicI64::new(lease.expires_at.as_micros()));
-        Self { token: lease.token, expires_at }
+        let expires_at = lease.expires_at.as_micros();
+        let until = Until { expires_at: expires_at.into(), renewing: expires_at.into() };
+        Self { token: lease.token, until: Arc::new(until) }
     }
 }
 

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use inbox_core::Timestamp;
 use inbox_core::dispatch::{CancellationToken, HeldLease};
 use inbox_core::message::MessageId;
 use inbox_core::store::{LeaseLost, LeaseToken, Renewed};
@@ -135,7 +136,12 @@ impl Leases {
         }
         // Young ones are left for another time: most are settled by then.
         let old = state.live.iter().filter(|(_, lease)| lease.renewed + self.duration / 6 <= now);
-        let tokens = old.map(|(token, _)| *token).collect();
+        let until = Timestamp::now() + self.duration;
+        let tokens = old.map(|(token, lease)| {
+            lease.held.renewing(until);
+            *token
+        });
+        let tokens = tokens.collect();
         let first = state.live.values().map(|lease| lease.renewed).min().unwrap_or(now);
         Some((tokens, first + self.duration))
     }

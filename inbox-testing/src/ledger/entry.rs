@@ -56,4 +56,6 @@ pub struct SeenLease {
     pub token: LeaseToken,
     /// Until when it holds, as far as was known then.
     pub expires_at: Timestamp,
+    /// Until when it may hold, where it was being renewed and the answer was not there yet.
+    pub renewing_until: Option<Timestamp>,
 }

@@ -10,6 +10,9 @@ use super::SeenLease;
 
 const NONE: &str = "-";
 
+/// Between until when a lease holds and until when it may.
+const RENEWING: char = '/';
+
 /// A field is missing or cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Torn;
@@ -28,7 +31,9 @@ pub(super) fn token(lease: Option<SeenLease>) -> String {
 }
 
 pub(super) fn expires_at(lease: Option<SeenLease>) -> String {
-    lease.map_or(NONE.to_owned(), |lease| lease.expires_at.as_micros().to_string())
+    let Some(SeenLease { expires_at, renewing_until, .. }) = lease else { return NONE.to_owned() };
+    let renewing = renewing_until.map(|until| format!("{RENEWING}{}", until.as_micros()));
+    format!("{}{}", expires_at.as_micros(), renewing.unwrap_or_default())
 }
 
 pub(super) struct Fields<'a>(Split<'a, char>);
@@ -68,8 +73,13 @@ impl<'a> Fields<'a> {
         }
         // Both are UUIDs, and only the one of a message can be read from text.
         let token = LeaseToken::from_u128(parse::<MessageId>(token)?.as_u128());
+        let (expires_at, renewing) = match expires_at.split_once(RENEWING) {
+            Some((expires_at, renewing)) => (expires_at, Some(parse(renewing)?)),
+            None => (expires_at, None),
+        };
         let expires_at = Timestamp::from_micros(parse(expires_at)?);
-        Ok(Some(SeenLease { token, expires_at }))
+        let renewing_until = renewing.map(Timestamp::from_micros);
+        Ok(Some(SeenLease { token, expires_at, renewing_until }))
     }
 }
 

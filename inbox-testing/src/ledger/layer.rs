@@ -106,7 +106,8 @@ impl Runs {
 
     fn lease(&self, message_id: MessageId) -> Option<SeenLease> {
         let held = self.held.as_ref()?.of(message_id)?;
-        Some(SeenLease { token: held.token(), expires_at: held.expires_at() })
+        let (expires_at, renewing_until) = (held.expires_at(), held.renewing_until());
+        Some(SeenLease { token: held.token(), expires_at, renewing_until })
     }
 }
 

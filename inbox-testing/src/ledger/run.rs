@@ -46,9 +46,10 @@ impl Run<'_> {
         self.end.is_some_and(|end| end.at >= self.lease.expires_at)
     }
 
-    /// When it succeeded, if its lease still held then.
+    /// When it succeeded, if its lease still held then, or may have.
     pub(super) fn succeeded_at(&self) -> Option<Timestamp> {
-        let end = self.end.filter(|end| end.ok && end.at < self.lease.expires_at)?;
+        let held_until = self.lease.renewing_until.unwrap_or(self.lease.expires_at);
+        let end = self.end.filter(|end| end.ok && end.at < held_until)?;
         Some(end.at)
     }
 }

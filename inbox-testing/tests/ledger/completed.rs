@@ -1,5 +1,5 @@
 use inbox_core::store::{DeliveryRecord, DeliveryState};
-use inbox_testing::ledger::{Entry, Expectations, Rule};
+use inbox_testing::ledger::{Entry, Expectations, Rule, SeenLease};
 
 use crate::story::{at, broken, completed, finished, lease, started, stored, success};
 
@@ -34,6 +34,14 @@ fn a_success_after_the_lease_completes_nothing() {
 fn a_success_within_a_renewed_lease_counts() {
     let entries = [started(1, 1, lease(1, 3), 1), finished(1, 1, lease(1, 13), 5, true)];
     assert_eq!(check(entries), []);
+}
+
+#[test]
+fn a_success_while_the_lease_is_being_renewed_counts_and_one_after_that_does_not() {
+    let renewing = |until| SeenLease { renewing_until: Some(at(until)), ..lease(1, 3) };
+    let entries = |until| [started(1, 1, lease(1, 3), 1), finished(1, 1, renewing(until), 5, true)];
+    assert_eq!(check(entries(13)), []);
+    assert_eq!(check(entries(4)), [Rule::CompletedBySuccess]);
 }
 
 #[test]

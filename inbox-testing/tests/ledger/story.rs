@@ -17,7 +17,8 @@ pub(crate) fn at(seconds: i64) -> Timestamp {
 }
 
 pub(crate) fn lease(token: u128, until: i64) -> SeenLease {
-    SeenLease { token: LeaseToken::from_u128(token), expires_at: at(until) }
+    let token = LeaseToken::from_u128(token);
+    SeenLease { token, expires_at: at(until), renewing_until: None }
 }
 
 pub(crate) fn accepted(message: u128, when: i64) -> Entry {

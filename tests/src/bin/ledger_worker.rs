@@ -1,5 +1,6 @@
-//! One process of several on one store: schedules its share of commands, and works off whatever is
-//! due until its input ends. Its runs are noted in a ledger. Killed and started again, it goes on.
+//! One process of several on one store: schedules its share of commands while its host works off
+//! whatever is due, until its input ends. Its runs are noted in a ledger. Killed and started again, it
+//! goes on.
 //!
 //! `ledger_worker STORE LEDGER FIRST COUNT`, where STORE is a file or a PostgreSQL address. A server may
 //! go away for a while: what it met is noted in `LEDGER.errors`.
@@ -36,7 +37,7 @@ async fn work(command: Work, context: Context) -> Result<(), String> {
     }
 }
 
-/// Commands that are scheduled together, between two passes.
+/// Commands that are scheduled together.
 const CHUNK: u64 = 100;
 
 #[tokio::main(flavor = "current_thread")]
@@ -74,6 +75,7 @@ async fn work_on<S: Store + Clone>(
             .await
     };
     let inbox = outages.outlast(inbox).await?;
+    let host = inbox.start()?;
     let over = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
     while !over.is_finished() {
         let chunk: Vec<_> = rest.by_ref().take(CHUNK.try_into()?).collect();
@@ -85,11 +87,9 @@ async fn work_on<S: Store + Clone>(
         for receipt in outages.outlast(schedule).await? {
             ledger.accepted(&receipt?, None);
         }
-        let pass = async || Ok(inbox.process_pending().await?);
-        if outages.outlast(pass).await?.leased == 0 && rest.is_empty() {
-            // Nothing to do: leases and retries become due by themselves.
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        // The host has a turn, and all the time once everything is scheduled.
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    host.shutdown(Duration::from_secs(10)).await;
     Ok(())
 }

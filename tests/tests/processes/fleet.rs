@@ -54,6 +54,15 @@ impl Fleet {
         self.workers[at] = self.spawn(at as u64);
     }
 
+    /// Stops the next one in turn for longer than its leases hold, and lets it go on.
+    pub(crate) async fn freeze(&self, turn: usize) {
+        let process = self.workers[turn % self.workers.len()].id().to_string();
+        for (signal, after) in [("-STOP", Duration::from_millis(800)), ("-CONT", Duration::ZERO)] {
+            assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
+            tokio::time::sleep(after).await;
+        }
+    }
+
     /// Bytes of the ledger: how far the fleet got.
     pub(crate) fn progress(&self) -> u64 {
         std::fs::metadata(&self.ledger).map_or(0, |file| file.len())

@@ -23,15 +23,16 @@ const TERMINATE: &str = "SELECT pg_terminate_backend(pid) FROM (
 enum Stroke {
     Kill,
     Terminate,
+    Freeze,
     Crash,
     Restart,
 }
 
-/// Every process is killed three times, the server twice.
+/// Every process is killed three times and stopped for a while once, the server twice.
 fn strokes() -> Vec<Stroke> {
     let mut strokes: Vec<_> = (0..8).flat_map(|_| [Stroke::Kill, Stroke::Terminate]).collect();
     strokes.push(Stroke::Crash);
-    strokes.extend((0..8).flat_map(|_| [Stroke::Terminate, Stroke::Kill]));
+    strokes.extend((0..8).flat_map(|_| [Stroke::Freeze, Stroke::Kill]));
     strokes.push(Stroke::Restart);
     strokes.extend((0..8).flat_map(|_| [Stroke::Kill, Stroke::Terminate]));
     strokes
@@ -58,6 +59,7 @@ async fn eight_processes_on_one_server_with_kills_cuts_and_outages_lose_and_doub
                 kills += 1;
             }
             Stroke::Terminate => cuts += terminate(&url).await,
+            Stroke::Freeze => fleet.freeze(kills + 3).await,
             Stroke::Crash => server.crash().unwrap(),
             Stroke::Restart => server.restart().unwrap(),
         }
