@@ -86,8 +86,13 @@ impl<S: Store> Inbox<S> {
         let shutdown = handle.shutdown(self.parts().host.shutdown_timeout);
         let mut shutdown = std::pin::pin!(shutdown);
         tokio::select! {
-            report = &mut shutdown => return { log(report); Ok(()) },
+            // First, so that it listens before anyone can know that the host stops.
+            biased;
             () = shutdown_signal() => handle.force(),
+            report = &mut shutdown => {
+                log(report);
+                return Ok(());
+            }
         }
         log(shutdown.await);
         Ok(())

@@ -1,3 +1,4 @@
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,15 +34,17 @@ enum Lose {
 /// What all connections obey.
 #[derive(Debug)]
 pub(super) struct Control {
+    /// Where connections lead to; one that led elsewhere is reset.
+    pub(super) target: watch::Sender<SocketAddr>,
     pub(super) fault: watch::Sender<Fault>,
     lose: Mutex<Option<Lose>>,
     lost: AtomicU64,
 }
 
 impl Control {
-    pub(super) fn new() -> Self {
-        let fault = watch::Sender::new(Fault::None);
-        Self { fault, lose: Mutex::new(None), lost: AtomicU64::new(0) }
+    pub(super) fn new(target: SocketAddr) -> Self {
+        let (target, fault) = (watch::Sender::new(target), watch::Sender::new(Fault::None));
+        Self { target, fault, lose: Mutex::new(None), lost: AtomicU64::new(0) }
     }
 
     pub(super) fn lose_next(&self) {

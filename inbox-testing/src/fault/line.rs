@@ -1,5 +1,4 @@
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -26,11 +25,7 @@ pub(super) struct Line {
 
 impl Line {
     /// Carries bytes until one side closes or the network breaks.
-    pub(super) async fn run(
-        client: TcpStream,
-        target: SocketAddr,
-        control: Arc<Control>,
-    ) -> io::Result<()> {
+    pub(super) async fn run(client: TcpStream, control: Arc<Control>) -> io::Result<()> {
         // Dropped, it is reset, not closed with good manners.
         client.set_zero_linger()?;
         client.set_nodelay(true)?;
@@ -40,7 +35,9 @@ impl Line {
         if *fault.borrow() == Fault::Reset {
             return Ok(());
         }
-        let server = TcpStream::connect(target).await?;
+        let mut target = line.control.target.subscribe();
+        let address = *target.borrow_and_update();
+        let server = TcpStream::connect(address).await?;
         server.set_nodelay(true)?;
         let (from_client, to_client) = client.into_split();
         let (from_server, to_server) = server.into_split();
@@ -58,6 +55,7 @@ impl Line {
             carried = line.up(from_client, to_server) => carried,
             carried = line.down(from_server, to_client) => carried,
             ended = broken => ended,
+            _ = target.changed() => Ok(()),
         }
     }
 

@@ -25,18 +25,21 @@ impl FaultProxy {
     /// # Errors
     /// When the server is not reached over TCP, or no port can be had.
     pub async fn before(config: &Config) -> io::Result<Self> {
-        let host = match config.get_hosts().first() {
-            Some(Host::Tcp(host)) => host.clone(),
-            _ => return Err(io::Error::other("the server is not reached over TCP")),
-        };
-        let port = config.get_ports().first().copied().unwrap_or(5432);
-        let target = lookup_host((host, port)).await?.next();
-        let target = target.ok_or_else(|| io::Error::other("the server's name has no address"))?;
+        let target = address(config).await?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let control = Arc::new(Control::new());
-        let accepting = tokio::spawn(accept(listener, target, Arc::clone(&control)));
+        let control = Arc::new(Control::new(target));
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&control)));
         Ok(Self { config: through(config, address), control, accepting })
+    }
+
+    /// Leads to another server from now on, as after a failover. Connections to the old one are reset.
+    ///
+    /// # Errors
+    /// When the server is not reached over TCP.
+    pub async fn lead_to(&self, config: &Config) -> io::Result<()> {
+        self.control.target.send_replace(address(config).await?);
+        Ok(())
     }
 
     /// How to connect through it.
@@ -74,13 +77,24 @@ impl FaultProxy {
     }
 }
 
-async fn accept(listener: TcpListener, target: SocketAddr, control: Arc<Control>) {
+async fn accept(listener: TcpListener, control: Arc<Control>) {
     // Dropped with this task, and all connections with it.
     let mut lines = JoinSet::new();
     while let Ok((client, _)) = listener.accept().await {
         while lines.try_join_next().is_some() {}
-        lines.spawn(Line::run(client, target, Arc::clone(&control)));
+        lines.spawn(Line::run(client, Arc::clone(&control)));
     }
+}
+
+/// The address of the server that `config` names.
+async fn address(config: &Config) -> io::Result<SocketAddr> {
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(host)) => host.clone(),
+        _ => return Err(io::Error::other("the server is not reached over TCP")),
+    };
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    let target = lookup_host((host, port)).await?.next();
+    target.ok_or_else(|| io::Error::other("the server's name has no address"))
 }
 
 /// The same configuration with another address.

@@ -14,6 +14,15 @@ pub(super) fn directory() -> Result<PathBuf, PostgresError> {
     complete.next().ok_or(PostgresError::NotInstalled)
 }
 
+/// A program that belongs to the server in `directory`, which may hold links to where all are.
+pub(super) fn beside(directory: &Path, program: &str) -> PathBuf {
+    let linked = directory.join("postgres").canonicalize().ok();
+    let linked = linked.as_deref().and_then(Path::parent).map(|real| real.join(program));
+    let found = [Some(directory.join(program)), linked].into_iter().flatten();
+    // If it is in neither, the path may have it.
+    found.into_iter().find(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(program))
+}
+
 fn has_server(directory: &Path) -> bool {
     ["initdb", "postgres"].iter().all(|program| directory.join(program).is_file())
 }

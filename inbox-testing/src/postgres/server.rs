@@ -73,9 +73,40 @@ impl PostgresServer {
                 "--no-sync",
             ]),
         )?;
+        Self::serve(user, &binaries, directory, settings)
+    }
+
+    /// Starts a standby of this server: a copy that follows it, can be read, and takes its place after
+    /// `SELECT pg_promote()`.
+    ///
+    /// # Errors
+    /// When the data cannot be copied, or the standby does not start.
+    pub fn standby(&self) -> Result<Self, PostgresError> {
+        let binaries = binaries::directory()?;
+        let user = ServerUser::find();
+        let directory = place::directory(user)?;
+        let address = self.url("postgres");
+        run(
+            user,
+            Command::new(binaries::beside(&binaries, "pg_basebackup"))
+                .arg("-D")
+                .arg(directory.join("data"))
+                .args(["--dbname", &address, "--write-recovery-conf", "--checkpoint=fast"])
+                .arg("--no-sync"),
+        )?;
+        Self::serve(user, &binaries, directory, &VOLATILE)
+    }
+
+    /// Starts a server on the data that are in `directory`.
+    fn serve(
+        user: ServerUser,
+        binaries: &Path,
+        directory: PathBuf,
+        settings: &[&str],
+    ) -> Result<Self, PostgresError> {
         let port = place::port()?;
         let settings = [&SHARED, settings].concat();
-        let keeper = Keeper::start(user, &binaries, &directory, port, &settings)?;
+        let keeper = Keeper::start(user, binaries, &directory, port, &settings)?;
         let server = Self { keeper, directory, port };
         server.wait_until_another_answers(None)?;
         Ok(server)
@@ -151,7 +182,8 @@ impl PostgresServer {
     /// The server's process, once it answers: the first and the last line of its file say so.
     fn ready_process(&self) -> Option<String> {
         let state = std::fs::read_to_string(self.directory.join("data/postmaster.pid")).ok()?;
-        let is_ready = state.lines().nth(7).is_some_and(|line| line.trim() == "ready");
+        let is_there = |line: &str| ["ready", "standby"].contains(&line.trim());
+        let is_ready = state.lines().nth(7).is_some_and(is_there);
         state.lines().next().filter(|_| is_ready).map(str::to_owned)
     }
 }

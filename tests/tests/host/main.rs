@@ -11,5 +11,6 @@ mod limits;
 mod outage;
 mod runs;
 mod shutdown;
+mod standby;
 mod trouble;
 mod wakes;
