@@ -1,40 +1,92 @@
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
-use inbox::{Inbox, State, handler};
+use anyhow::{Result, ensure};
+use inbox::postgres::PostgresStore;
+use inbox::{HostHandle, Inbox, State, handler};
 use tokio::sync::Notify;
 
 use crate::contract::Command;
 use crate::drain::Drain;
 use crate::measure::{Measure, per_second};
+use crate::ours::Ours;
 use crate::place::Place;
 use crate::report::Report;
 use crate::side::Side;
 use crate::warm;
 
-const COUNT: usize = 100_000;
-
-/// Counts what the handler is called for.
-#[derive(Clone, Default)]
+/// What the handler was called for: how often and, if someone wants to know, when for which.
+#[derive(Clone)]
 pub(crate) struct Calls(Arc<Inner>);
 
-#[derive(Default)]
 struct Inner {
+    enough: usize,
     count: AtomicUsize,
-    enough: Notify,
+    is_enough: Notify,
+    times: Option<Mutex<Vec<(usize, Instant)>>>,
 }
 
-#[handler(key = "bench")]
-async fn nothing(_: Command, State(calls): State<Calls>) {
-    if calls.0.count.fetch_add(1, Ordering::Relaxed) + 1 == COUNT {
-        calls.0.enough.notify_one();
+impl Calls {
+    fn new(enough: usize, times: Option<Mutex<Vec<(usize, Instant)>>>) -> Self {
+        Self(Arc::new(Inner {
+            enough,
+            count: AtomicUsize::new(0),
+            is_enough: Notify::new(),
+            times,
+        }))
+    }
+
+    /// Counts until there are enough.
+    pub(crate) fn counted(enough: usize) -> Self {
+        Self::new(enough, None)
+    }
+
+    /// The same, and notes when each was.
+    pub(crate) fn timed(enough: usize) -> Self {
+        Self::new(enough, Some(Mutex::default()))
+    }
+
+    pub(crate) async fn are_enough(&self) {
+        self.0.is_enough.notified().await;
+    }
+
+    /// When each command was handled.
+    pub(crate) fn times(&self) -> Vec<(usize, Instant)> {
+        let times = self.0.times.iter();
+        times
+            .flat_map(|times| times.lock().unwrap_or_else(PoisonError::into_inner).clone())
+            .collect()
     }
 }
 
-/// A host with nothing said about it, on a handler that does nothing, beside two workers in raw SQL.
+#[handler(key = "bench")]
+async fn nothing(command: Command, State(calls): State<Calls>) {
+    let Inner { enough, count, is_enough, times } = &*calls.0;
+    if let Some(times) = times {
+        let time = (command.number, Instant::now());
+        times.lock().unwrap_or_else(PoisonError::into_inner).push(time);
+    }
+    if count.fetch_add(1, Ordering::Relaxed) + 1 == *enough {
+        is_enough.notify_one();
+    }
+}
+
+/// A host with nothing said about it.
+pub(crate) async fn build(ours: &Ours, calls: &Calls) -> Result<Inbox<PostgresStore>> {
+    Ok(Inbox::builder(ours.store().clone()).state(calls.clone()).build().await?)
+}
+
+/// Ends it, and everything it was at with it.
+pub(crate) async fn end(host: HostHandle) -> Result<()> {
+    let report = host.shutdown(Duration::from_secs(30)).await;
+    ensure!(report.released + report.left == 0, "the host left something behind: {report:?}");
+    Ok(())
+}
+
+/// A host as it comes, on a handler that does nothing, beside two workers in raw SQL.
 pub(crate) async fn drain(place: &Place, round: usize, report: &mut Report) -> Result<()> {
+    const COUNT: usize = 100_000;
     const MEASURE: Measure = Measure::rate("drain, a host as it comes");
     for side in place.sides(round) {
         place.clear().await?;
@@ -43,16 +95,15 @@ pub(crate) async fn drain(place: &Place, round: usize, report: &mut Report) -> R
                 warm::work(side).await?;
                 let before = place.done().await?;
                 place.fill(COUNT).await?;
-                let calls = Calls::default();
-                let inbox = Inbox::builder(ours.store().clone()).state(calls.clone());
-                let inbox = inbox.build().await?;
+                let calls = Calls::counted(COUNT);
+                let inbox = build(ours, &calls).await?;
                 let began = Instant::now();
                 let host = inbox.start()?;
-                calls.0.enough.notified().await;
-                host.shutdown(Duration::from_secs(30)).await;
+                calls.are_enough().await;
+                end(host).await?;
                 let took = began.elapsed();
                 let done = place.done().await? - before;
-                anyhow::ensure!(done == i64::try_from(COUNT)?, "{done} of {COUNT} are done");
+                ensure!(done == i64::try_from(COUNT)?, "{done} of {COUNT} are done");
                 took
             }
             Side::Raw(_) => Drain::of(place, side, COUNT).await?.until(COUNT),

@@ -5,6 +5,7 @@ use anyhow::Result;
 use tokio::time::{interval, sleep};
 
 use crate::contract::Command;
+use crate::host::{self, Calls};
 use crate::measure::{Measure, milliseconds};
 use crate::place::Place;
 use crate::report::Report;
@@ -16,10 +17,11 @@ const COUNT: usize = 150;
 /// Fifty in a second.
 const PACE: Duration = Duration::from_millis(20);
 
-/// Nobody tells a worker yet that there is work, so both sides look, and pause after finding nothing.
+/// Nobody tells the raw worker that there is work: it looks, and pauses after finding nothing.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// The time from the call that schedules a command to a worker that holds it.
+/// The time from the call that schedules a command to a handler that is called for it; of raw SQL, to a
+/// worker that holds it.
 pub(crate) async fn at_a_steady_pace(
     place: &Place,
     round: usize,
@@ -31,13 +33,23 @@ pub(crate) async fn at_a_steady_pace(
         place.clear().await?;
         warm::schedule(side).await?;
         warm::work(side).await?;
-        let worker = tokio::spawn(lease_all(Arc::clone(side)));
-        let called = schedule_all(side).await?;
-        let leased = worker.await??;
-        let mut took: Vec<_> = leased
-            .into_iter()
-            .map(|(number, leased)| leased.duration_since(called[number]))
-            .collect();
+        let (called, picked_up) = match &**side {
+            Side::Inbox(ours) => {
+                let calls = Calls::timed(COUNT);
+                let inbox = host::build(ours, &calls).await?;
+                let running = inbox.start()?;
+                let called = schedule_all(side).await?;
+                calls.are_enough().await;
+                host::end(running).await?;
+                (called, calls.times())
+            }
+            Side::Raw(_) => {
+                let worker = tokio::spawn(lease_all(Arc::clone(side)));
+                (schedule_all(side).await?, worker.await??)
+            }
+        };
+        let mut took: Vec<_> =
+            picked_up.into_iter().map(|(number, at)| at.duration_since(called[number])).collect();
         took.sort_unstable();
         report.add(HALF, side, milliseconds(took[COUNT * 50 / 100]));
         report.add(MOST, side, milliseconds(took[COUNT * 99 / 100]));

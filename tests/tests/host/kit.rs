@@ -96,10 +96,8 @@ impl Gate {
     pub(crate) async fn until(&self, expected: impl FnMut(&Seen) -> bool) -> Seen {
         let mut seen = self.0.seen.subscribe();
         let waiting = seen.wait_for(expected);
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(seen) => seen.unwrap().clone(),
-            Err(_) => panic!("it never came to that: {:?}", self.seen()),
-        }
+        let seen = tokio::time::timeout(PATIENCE, waiting).await.map(|seen| seen.unwrap().clone());
+        seen.unwrap_or_else(|_| panic!("it never came to that: {:?}", self.seen()))
     }
 
     /// Waits until so many tasks have ended.

@@ -25,7 +25,7 @@ impl Place {
         let proxy = FaultProxy::before(database.config()).await.unwrap();
         let options = PostgresOptions::new().ensure_schema().connections(2);
         let direct = options.open(&database.url()).await.unwrap();
-        Self { proxy, direct, database: database }
+        Self { proxy, direct, database }
     }
 
     /// The store as the host has it: impatient, so that a test need not wait.
@@ -178,7 +178,7 @@ async fn an_outcome_whose_answer_was_lost_is_not_run_again() {
     let host = inbox.start().unwrap();
     health_is(&inbox, is_well).await;
     for number in 0..10 {
-        schedule(elsewhere.scheduler(), number..number + 1, What::Wait).await;
+        schedule(elsewhere.scheduler(), [number], What::Wait).await;
         gate.began(usize::try_from(number).unwrap() + 1).await;
         // The next request is the settle, or a beat of another loop.
         place.proxy.lose_next_reply();

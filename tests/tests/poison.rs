@@ -1,0 +1,62 @@
+//! A command whose handler ends the process, again and again.
+
+#![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use inbox::store::{DeliveryFilter, DeliveryState, Inspect as _};
+use inbox::{ScheduleOptions, Scheduler, inbox_contract};
+use serde::{Deserialize, Serialize};
+
+const INNOCENT: u64 = 300;
+
+const PATIENCE: Duration = Duration::from_mins(2);
+
+#[inbox_contract(name = "eat", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Eat {
+    is_poison: bool,
+}
+
+fn start(file: &Path) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_poisoned_worker"));
+    command.arg(file).stdin(Stdio::piped()).spawn().unwrap()
+}
+
+#[tokio::test]
+async fn a_command_that_kills_its_process_ends_as_a_dead_letter_and_takes_no_other_with_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("inbox.db");
+    let store = Arc::new(inbox::sqlite::open(&file).await.unwrap());
+    let scheduler = Scheduler::new(Arc::clone(&store));
+    let commands = (0..=INNOCENT).map(|number| Eat { is_poison: number == INNOCENT / 2 });
+    let commands = commands.map(|command| (command, ScheduleOptions::new()));
+    scheduler.schedule_all(commands.collect::<Vec<_>>()).await.unwrap();
+    // Someone starts it again whenever it ends, as a service manager would.
+    let (mut worker, mut deaths, begun) = (start(&file), 0, Instant::now());
+    loop {
+        let counts = store.counts().await.unwrap();
+        if !counts.is_empty() && counts.iter().all(|count| count.state.is_terminal()) {
+            break;
+        }
+        if worker.try_wait().unwrap().is_some() {
+            deaths += 1;
+            worker = start(&file);
+        }
+        assert!(begun.elapsed() < PATIENCE, "{deaths} deaths, {counts:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    drop(worker.stdin.take());
+    assert!(worker.wait().unwrap().success());
+    // The first time it accuses nobody, for others were at work too; then it has three attempts.
+    assert_eq!(deaths, 4);
+    let dead = store.list(DeliveryFilter::in_state(DeliveryState::Dead)).await.unwrap().deliveries;
+    assert_eq!(dead.len(), 1);
+    assert_eq!((dead[0].attempts, dead[0].reason.as_deref()), (3, Some("lease-expired")));
+    let completed = store.counts().await.unwrap().into_iter();
+    let mut completed = completed.filter(|count| count.state == DeliveryState::Completed);
+    assert_eq!(completed.next().map(|count| count.count), Some(INNOCENT));
+}
