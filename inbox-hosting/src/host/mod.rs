@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `start`, `handle`, `signal` | how it begins and how it is told to end |
+//! | `life` | all of it, from its start to its end |
 //! | `pump` | lease, dispatch, settle |
 //! | `leases`, `renew` | the leases it holds, and the thread that keeps them |
 //! | `listen`, `upkeep` | what wakes the pump: other processes, and time |
@@ -15,6 +16,7 @@ mod control;
 mod handle;
 mod health;
 mod leases;
+mod life;
 mod listen;
 mod observe;
 mod options;

@@ -150,3 +150,31 @@ impl Observer for Hanging {
         }
     }
 }
+
+#[tokio::test]
+async fn a_drain_of_a_host_that_leases_nothing_ends() {
+    let gate = Gate::default();
+    let store = inbox::sqlite::in_memory().await.unwrap();
+    let inbox = builder(store, &gate).without_background_processing().build().await.unwrap();
+    let _host = inbox.start().unwrap();
+    let drain =
+        tokio::time::timeout(Duration::from_secs(3), async { inbox.control().drain().await });
+    assert!(drain.await.unwrap());
+}
+
+#[tokio::test]
+async fn a_drain_during_a_shutdown_waits_for_handlers() {
+    let gate = Gate::default();
+    let inbox = kit::in_memory(&gate).await;
+    schedule(inbox.scheduler(), 0..1, What::Wait).await;
+    let host = inbox.start().unwrap();
+    gate.began(1).await;
+    let stopping = tokio::spawn(async move { host.shutdown(Duration::from_mins(1)).await });
+    health_is(&inbox, |health| health.phase == HostPhase::Stopping).await;
+    let drained =
+        tokio::time::timeout(Duration::from_secs(1), async { inbox.control().drain().await }).await;
+    let running = gate.seen().running;
+    gate.permit(1);
+    stopping.await.unwrap();
+    assert!(drained != Ok(true) || running == 0, "drained, and {running} running");
+}

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use inbox::hosting::{Health, InboxBuilder};
 use inbox::sqlite::SqliteStore;
-use inbox::store::{DeliveryState, Inspect, Store};
+use inbox::store::{Clock, DeliveryState, Inspect, Now, Store};
 use inbox::{
-    Context, Inbox, MessageId, ScheduleOptions, Scheduler, State, handler, inbox_contract,
+    Context, Inbox, MessageId, ScheduleOptions, Scheduler, State, Timestamp, handler,
+    inbox_contract,
 };
+use inbox_tests::faulty::FaultyStore;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, mpsc, watch};
 
@@ -232,4 +234,21 @@ pub(crate) async fn health_is<S: Store>(
         assert!(begun.elapsed() < PATIENCE, "{health}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// The clock of the runtime, which a test stops.
+struct RuntimeClock(Timestamp, tokio::time::Instant);
+
+impl Clock for RuntimeClock {
+    fn now(&self) -> Now {
+        Now::At(self.0 + self.1.elapsed())
+    }
+}
+
+/// An inbox by the runtime's clock, on a store that has troubles when a test says so.
+pub(crate) async fn faulty(gate: &Gate) -> (Inbox<FaultyStore>, FaultyStore) {
+    let store = FaultyStore::new().await.unwrap();
+    let clock = Arc::new(RuntimeClock(Timestamp::now(), tokio::time::Instant::now()));
+    let inbox = builder(store.clone(), gate).clock(clock).renew_in_place();
+    (inbox.build().await.unwrap(), store)
 }

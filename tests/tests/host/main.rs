@@ -2,15 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod claims;
 mod control;
-mod corners;
 mod drops;
+mod ends;
 mod harm;
+mod health;
 mod kit;
 mod limits;
 mod outage;
 mod runs;
+mod settles;
 mod shutdown;
 mod standby;
+mod suspects;
 mod trouble;
+mod upkeep;
 mod wakes;

@@ -1,32 +1,13 @@
 //! A store that fails, hangs or even panics at any verb, for a moment or for long.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use inbox::hosting::{Health, HostPhase};
-use inbox::store::{Clock, DeliveryState, Now, StoreErrorKind};
-use inbox::{Inbox, Timestamp};
-use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
+use inbox::store::{DeliveryState, StoreErrorKind};
+use inbox_tests::faulty::{Trouble, Verb};
 use tokio::time::Instant;
 
-use crate::kit::{Gate, What, all_are, builder, health_is, schedule};
-
-/// The clock of the runtime, which a test stops.
-struct RuntimeClock(Timestamp, Instant);
-
-impl Clock for RuntimeClock {
-    fn now(&self) -> Now {
-        Now::At(self.0 + self.1.elapsed())
-    }
-}
-
-/// An inbox by the runtime's clock, on a store that has troubles when a test says so.
-async fn inbox(gate: &Gate) -> (Inbox<FaultyStore>, FaultyStore) {
-    let store = FaultyStore::new().await.unwrap();
-    let clock = Arc::new(RuntimeClock(Timestamp::now(), Instant::now()));
-    let inbox = builder(store.clone(), gate).clock(clock).renew_in_place();
-    (inbox.build().await.unwrap(), store)
-}
+use crate::kit::{Gate, What, all_are, faulty, health_is, schedule};
 
 /// The whole store's trouble, whatever is asked of it.
 const KINDS: [StoreErrorKind; 4] = [
@@ -43,7 +24,7 @@ async fn outages_from_a_second_to_ten_minutes_are_red_and_then_green_and_lose_no
     for (verbs, kind) in every_verb.zip(KINDS.into_iter().cycle()) {
         for lasts in [1, 10, 60, 600].map(Duration::from_secs) {
             let gate = Gate::default();
-            let (inbox, store) = inbox(&gate).await;
+            let (inbox, store) = faulty(&gate).await;
             let host = inbox.start().unwrap();
             health_is(&inbox, Health::is_ready).await;
             schedule(inbox.scheduler(), 0..2, What::Wait).await;
@@ -76,7 +57,7 @@ async fn outages_from_a_second_to_ten_minutes_are_red_and_then_green_and_lose_no
 #[tokio::test(start_paused = true)]
 async fn a_store_that_hangs_is_noticed_by_a_loop_that_does_not_come_around() {
     let gate = Gate::default();
-    let (inbox, store) = inbox(&gate).await;
+    let (inbox, store) = faulty(&gate).await;
     let host = inbox.start().unwrap();
     health_is(&inbox, Health::is_ready).await;
     store.trouble(Verb::Lease, Trouble::Hangs, 1);
@@ -92,7 +73,7 @@ async fn a_store_that_hangs_is_noticed_by_a_loop_that_does_not_come_around() {
 async fn a_loop_that_panics_is_started_again_and_says_so_meanwhile() {
     for verb in Verb::ALL {
         let gate = Gate::default();
-        let (inbox, store) = inbox(&gate).await;
+        let (inbox, store) = faulty(&gate).await;
         let host = inbox.start().unwrap();
         health_is(&inbox, Health::is_ready).await;
         schedule(inbox.scheduler(), 0..1, What::Wait).await;
@@ -116,7 +97,7 @@ async fn a_loop_that_panics_is_started_again_and_says_so_meanwhile() {
 async fn an_outcome_that_is_refused_at_first_is_written_and_its_handler_runs_once() {
     for kind in KINDS.into_iter().chain([StoreErrorKind::Other]) {
         let gate = Gate::default();
-        let (inbox, store) = inbox(&gate).await;
+        let (inbox, store) = faulty(&gate).await;
         store.trouble(Verb::Settle, Trouble::Fails(kind), 2);
         let host = inbox.start().unwrap();
         schedule(inbox.scheduler(), 0..20, What::Pass).await;

@@ -1,9 +1,10 @@
 //! Leases into a bounded buffer, dispatches under the limits of concurrency, and settles in groups.
 //!
 //! One task owns all of it, so that nothing outlives it: the buffer (`desk`, one `place` for each
-//! handler), the claim that is under way (`claim`), the calls of handlers (`run`), and the groups that
-//! are being written (`settle`). `stop` is how it ends.
+//! handler), the claim that is under way (`claim`), the calls of handlers (`calls`, `run`), and the
+//! groups that are being written (`settle`). `stop` is how it ends.
 
+mod calls;
 mod claim;
 mod desk;
 mod pace;
@@ -23,13 +24,14 @@ use futures_util::stream::FuturesUnordered;
 use inbox_core::message::MessageId;
 use inbox_core::settle::Settlement;
 use inbox_core::store::{Bell, BellListener, LeaseToken, Store};
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::pause::Pause;
 use super::shared::Shared;
-use super::{DeliveryInfo, Event, HostLoop, Load};
-use crate::work::{Judged, Work};
+use super::{HostLoop, Load};
+use crate::work::Judged;
+use calls::Slot;
 use claim::{Claim, Claiming};
 use desk::Desk;
 use run::Finished;
@@ -72,13 +74,6 @@ pub(super) struct Pump<S: Store> {
     /// When it comes around next.
     round_at: Instant,
     report: ShutdownReport,
-}
-
-/// One call of a handler.
-struct Slot {
-    place: usize,
-    suspect: Option<LeaseToken>,
-    deliveries: Vec<(LeaseToken, MessageId)>,
 }
 
 impl<S: Store> Pump<S> {
@@ -132,63 +127,6 @@ impl<S: Store> Pump<S> {
             }
         }
         self.stop(stop).await
-    }
-
-    /// Begins every call that can.
-    fn begin(&mut self) {
-        let now = Instant::now();
-        while let Some((place, works)) = self.desk.next(now) {
-            let pipeline = Arc::clone(&self.desk.places[place].pipeline);
-            let suspect = works.iter().find(|work| work.suspect).map(|work| work.lease.token());
-            let (works, lost): (Vec<Work>, Vec<Work>) =
-                works.into_iter().partition(|work| self.shared.leases.is_held(work.lease.token()));
-            for work in lost {
-                self.shared.observers.tell(|| Event::LeaseLost(DeliveryInfo::from(&work)));
-            }
-            if works.is_empty() {
-                self.desk.ended(place, suspect, None);
-                continue;
-            }
-            let deliveries: Vec<_> =
-                works.iter().map(|work| (work.lease.token(), work.message_id)).collect();
-            let run = run::run(Arc::clone(&self.shared), pipeline, works);
-            self.running += deliveries.len();
-            let id = self.runs.spawn(run).id();
-            self.slots.insert(id, Slot { place, suspect, deliveries });
-        }
-    }
-
-    /// A call is over, and with it perhaps others.
-    fn finished(&mut self, joined: Result<(Id, Finished), JoinError>) {
-        let mut next = Some(joined);
-        while let Some(joined) = next {
-            let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
-            let Some(slot) = self.slots.remove(&id) else { return };
-            self.running = self.running.saturating_sub(slot.deliveries.len());
-            match joined {
-                Ok((_, Finished { judged, took })) => {
-                    self.desk.ended(slot.place, slot.suspect, Some(took));
-                    for one in judged {
-                        self.settle_later(one);
-                    }
-                }
-                Err(error) => {
-                    self.desk.ended(slot.place, slot.suspect, None);
-                    match error.is_cancelled() {
-                        true => self.aborted.extend(slot.deliveries),
-                        // Not the handler's, which is caught: the deliveries come back when their
-                        // leases expire.
-                        false => {
-                            tracing::error!(%error, "a call failed as it never should");
-                            for (token, _) in slot.deliveries {
-                                self.shared.leases.done(token);
-                            }
-                        }
-                    }
-                }
-            }
-            next = self.runs.try_join_next_with_id();
-        }
     }
 
     fn hear(&mut self) {

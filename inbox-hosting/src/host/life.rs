@@ -1,0 +1,143 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use inbox_core::store::Store;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::control::{Control, Stop};
+use super::leases::Leases;
+use super::observe::{self, Observers};
+use super::pump::{Pump, ShutdownReport};
+use super::shared::Shared;
+use super::supervise::supervise;
+use super::{Event, HostError, HostLoop, HostPhase, listen, renew, upkeep};
+use crate::Inbox;
+
+/// The loops that this host has.
+pub(super) fn loops<S: Store>(inbox: &Inbox<S>) -> Vec<HostLoop> {
+    let mut loops = vec![HostLoop::Probe];
+    if inbox.parts().host.processes {
+        loops.extend([HostLoop::Pump, HostLoop::Settler, HostLoop::Renewer, HostLoop::Upkeep]);
+        if inbox.store().listen().is_some() {
+            loops.push(HostLoop::Listener);
+        }
+    }
+    loops
+}
+
+/// Starts the threads and the task that owns all the others, and answers how it will end.
+pub(super) fn begin<S: Store>(
+    inbox: &Inbox<S>,
+    control: &Arc<Control>,
+    stop: &Stop,
+) -> Result<watch::Receiver<Option<ShutdownReport>>, HostError> {
+    let options = &inbox.parts().host;
+    let started = Observers::start(options.observers.clone());
+    let (observers, observed) = started.map_err(HostError::Thread)?;
+    observers.tell_surely(Event::Starting);
+    let shared = Arc::new(Shared {
+        inbox: inbox.clone(),
+        control: Arc::clone(control),
+        stop: stop.clone(),
+        leases: Leases::new(inbox.parts().lease_duration),
+        observers,
+        listens: AtomicBool::new(false),
+    });
+    let stop_renewing = CancellationToken::new();
+    let renewer = match options.processes && options.renews_apart {
+        true => Some(renew::apart(Arc::clone(&shared), stop_renewing.clone())?),
+        false => None,
+    };
+    let (reporting, report) = watch::channel(None);
+    let threads = Threads { stop_renewing: stop_renewing.drop_guard(), renewer, observed };
+    tokio::spawn(live(shared, threads, reporting));
+    Ok(report)
+}
+
+/// What a host runs beside its tasks. Should the runtime be dropped, and the host with it, the renewer
+/// is told to end too.
+struct Threads {
+    stop_renewing: DropGuard,
+    renewer: Option<oneshot::Receiver<()>>,
+    observed: Option<oneshot::Receiver<()>>,
+}
+
+/// One host, from its start to its end.
+async fn live<S: Store>(
+    shared: Arc<Shared<S>>,
+    threads: Threads,
+    reporting: watch::Sender<Option<ShutdownReport>>,
+) {
+    let ended = Ended(Arc::clone(&shared.control));
+    let mut others = others(&shared, threads.renewer.is_none());
+    shared.observers.tell_surely(Event::Started);
+    let report = match shared.options().processes {
+        true => {
+            let pump = |shared| Pump::new(shared).run();
+            supervise(Arc::clone(&shared), HostLoop::Pump, pump).await
+        }
+        false => {
+            shared.stop.asked().await;
+            ShutdownReport::default()
+        }
+    };
+    others.shutdown().await;
+    announce_stop(&shared);
+    drop(threads.stop_renewing);
+    if let Some(renewer) = threads.renewer {
+        // It ends at once, unless the store holds its thread.
+        let _ = tokio::time::timeout(Duration::from_secs(1), renewer).await;
+    }
+    shared.observers.tell_surely(Event::Stopped);
+    // With it goes the observers' channel, and so their thread.
+    drop(shared);
+    observe::ended(threads.observed).await;
+    drop(ended);
+    reporting.send_replace(Some(report));
+}
+
+/// Every task but the pump. Dropped, it aborts them.
+fn others<S: Store>(shared: &Arc<Shared<S>>, renews_in_place: bool) -> JoinSet<()> {
+    let share = || Arc::clone(shared);
+    let mut others = JoinSet::new();
+    others.spawn(supervise(share(), HostLoop::Probe, listen::probe));
+    if shared.options().processes {
+        others.spawn(supervise(share(), HostLoop::Upkeep, upkeep::upkeep));
+        others.spawn(supervise(share(), HostLoop::Listener, listen::listen));
+        if renews_in_place {
+            others.spawn(renew::in_place(share(), CancellationToken::new()));
+        }
+    }
+    let stopping = share();
+    others.spawn(async move {
+        stopping.stop.asked().await;
+        announce_stop(&stopping);
+    });
+    others
+}
+
+/// However the host ended, another one can be started.
+struct Ended(Arc<Control>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.phase.send_replace(HostPhase::Stopped);
+    }
+}
+
+/// Says that the host stops, once.
+fn announce_stop<S: Store>(shared: &Shared<S>) {
+    let is_first = shared.control.phase.send_if_modified(|phase| {
+        let is_first = *phase == HostPhase::Running;
+        if is_first {
+            *phase = HostPhase::Stopping;
+        }
+        is_first
+    });
+    if is_first {
+        shared.observers.tell_surely(Event::Stopping);
+    }
+}

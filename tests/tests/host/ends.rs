@@ -1,0 +1,86 @@
+//! Hosts that end, one after the other.
+
+use std::time::Duration;
+
+use inbox::hosting::{Event, HostPhase, Observer};
+use inbox_tests::faulty::{Trouble, Verb};
+use tokio::time::Instant;
+
+use crate::kit::{self, Gate, What, builder, faulty, schedule};
+
+#[tokio::test]
+async fn an_old_handle_does_not_stop_a_new_host() {
+    let gate = Gate::default();
+    let inbox = kit::in_memory(&gate).await;
+    let mut host = inbox.start().unwrap();
+    host.shutdown(Duration::ZERO).await;
+    host = inbox.start().unwrap();
+    // It would be over by now.
+    schedule(inbox.scheduler(), 0..1, What::Pass).await;
+    gate.ended(1).await;
+    assert_eq!(inbox.control().health().phase, HostPhase::Running);
+    host.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_is_bounded_while_a_loop_waits_to_be_started_again() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty(&gate).await;
+    store.trouble(Verb::Lease, Trouble::Panics, u32::MAX);
+    let host = inbox.start().unwrap();
+    while store.met() < 8 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let begun = Instant::now();
+    host.shutdown(Duration::from_secs(1)).await;
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+}
+
+struct Names(std::sync::mpsc::Sender<Event>);
+
+impl Observer for Names {
+    fn notice(&self, event: &Event) {
+        let _ = self.0.send(event.clone());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn observers_hear_of_every_stop() {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let gate = Gate::default();
+    let store = inbox::sqlite::in_memory().await.unwrap();
+    let inbox = builder(store, &gate).observer(Names(sender)).build().await.unwrap();
+    let mut missing = 0;
+    for _ in 0..300 {
+        let host = inbox.start().unwrap();
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        host.shutdown(Duration::ZERO).await;
+        let events: Vec<_> = receiver.try_iter().collect();
+        if !events.iter().any(|event| matches!(event, Event::Stopping)) {
+            missing += 1;
+        }
+    }
+    assert_eq!(missing, 0);
+}
+
+#[test]
+fn a_runtime_that_is_dropped_ends_its_host() {
+    let gate = Gate::default();
+    let first =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let (inbox, old) = first.block_on(async {
+        let inbox = kit::in_memory(&gate).await;
+        schedule(inbox.scheduler(), 0..3, What::Wait).await;
+        let host = inbox.start().unwrap();
+        gate.began(3).await;
+        (inbox, host)
+    });
+    drop(first);
+    let second = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    second.block_on(async {
+        old.stopped().await;
+        let _host = inbox.start().unwrap();
+        schedule(inbox.scheduler(), 3..4, What::Pass).await;
+        gate.until(|seen| seen.ended.contains_key(&3)).await;
+    });
+}
