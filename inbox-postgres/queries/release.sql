@@ -1,12 +1,12 @@
--- lease → ready, by the one who holds it, and the attempt is not counted; or done, where it was
--- cancelled meanwhile.
+-- lease → ready, by the one who holds it or did until it expired, and the attempt is not counted; or
+-- done, where it was cancelled meanwhile.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 held AS MATERIALIZED (
     SELECT lease.*
-    FROM clock, :schema.lease AS lease
-    WHERE lease.token = ANY ($2) AND lease.expires_at > clock.now
+    FROM :schema.lease AS lease
+    WHERE lease.token = ANY ($2)
     ORDER BY lease.token
     FOR UPDATE OF lease
 ),

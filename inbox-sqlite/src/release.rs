@@ -16,7 +16,7 @@ pub(crate) fn release(connection: &Connection, tokens: &[LeaseToken], now: Now) 
     let mut released = 0;
     for token in tokens {
         let mut take = connection.prepare_cached(sql!("release_take"))?;
-        let held = take.query_map(params![blob(token.as_u128()), now.as_micros()], Held::read)?;
+        let held = take.query_map(params![blob(token.as_u128())], Held::read)?;
         for held in held.collect::<Result<Vec<_>>>()? {
             let state = give_back(connection, held, now)?;
             released += u64::from(state == DeliveryState::Pending);

@@ -32,10 +32,12 @@ pub enum Verb {
     NextDue,
     /// `check`.
     Check,
+    /// `release`.
+    Release,
 }
 
 impl Verb {
-    /// All of them.
+    /// All that a host asks for in any case.
     pub const ALL: [Self; 7] = [
         Self::Lease,
         Self::Renew,
@@ -56,6 +58,8 @@ pub enum Trouble {
     AnswersNothing,
     /// It takes a while.
     Slow(Duration),
+    /// It is done, and answered after a while.
+    LateAnswer(Duration),
     /// It never answers.
     Hangs,
     /// It panics, as no store should.
@@ -126,6 +130,11 @@ impl FaultyStore {
                     tokio::time::sleep(time).await;
                     call.await
                 }
+                Some(Trouble::LateAnswer(time)) => {
+                    let answer = call.await;
+                    tokio::time::sleep(time).await;
+                    answer
+                }
                 Some(Trouble::Hangs) => std::future::pending().await,
                 Some(Trouble::Panics) => panic!("as the test wants it"),
             }
@@ -168,7 +177,7 @@ impl StateStore for FaultyStore {
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
-        self.store.release(tokens, now)
+        self.meet(Verb::Release, self.store.release(tokens, now))
     }
 
     fn abandon(&self, tokens: Vec<LeaseToken>, now: Now) {

@@ -23,8 +23,11 @@ pub trait StateStore: Send + Sync + 'static {
     ) -> StoreFuture<'_, Vec<Result<DeliveryState, LeaseLost>>>;
 
     /// *lease → ready*. Gives up whole leases without counting the attempt, such as at shutdown. Answers
-    /// how many deliveries are ready again; a lease that is not held any more returns none, and one
-    /// that was cancelled meanwhile is done.
+    /// how many deliveries are ready again; one that was cancelled meanwhile is done.
+    ///
+    /// A lease that has expired is given up too, while nobody has reclaimed it: a worker that could
+    /// not renew it and is alive says so, and its deliveries are no suspects. One that was reclaimed
+    /// or settled returns none.
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64>;
 
     /// The same for a worker that cannot wait, because its future is being dropped. A store that

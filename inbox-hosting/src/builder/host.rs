@@ -8,6 +8,7 @@ use inbox_core::store::Store;
 use super::InboxBuilder;
 use crate::Observer;
 use crate::handlers::Handlers;
+use crate::host::HostOptions;
 
 /// How the host works that `start` and `run_until` begin. The defaults drain a backlog as fast as the
 /// store gives it.
@@ -20,8 +21,7 @@ impl<S: Store> InboxBuilder<S> {
             Some(calls) => self.host.concurrency = calls,
             None => self.problems.push(Problem::new(
                 "`concurrency` is 0, so no handler would ever be called",
-                "write at least 1, or `.without_background_processing()` for a process that only \
-                 schedules",
+                "write at least 1, or `.scheduler_only()` for a process that only schedules",
                 [],
             )),
         }
@@ -113,17 +113,21 @@ impl<S: Store> InboxBuilder<S> {
 }
 
 /// What is wrong with the limits of a worker.
-pub(super) fn problems(
-    only: Option<&[String]>,
-    tenants: Option<&[String]>,
-    handlers: &Handlers,
-) -> Vec<Problem> {
+pub(super) fn problems(options: &HostOptions, handlers: &Handlers) -> Vec<Problem> {
+    let (only, tenants) = (options.only.as_deref(), options.tenants.as_deref());
     let mut problems = Vec::new();
     for key in only.unwrap_or_default().iter().filter(|key| handlers.get(key).is_none()) {
         let known: Vec<_> = handlers.keys().collect();
         problems.push(Problem::new(
-            format!("the host is to run only `{key}`, among others, and there is no such handler"),
-            format!("write one of {}, or link the crate that has it", known.join(", ")),
+            format!(
+                "the host is to run only some handlers, and none of this inbox answers to `{key}`"
+            ),
+            match known.is_empty() {
+                true => "this inbox has no handlers at all: leave `only_handlers` out".to_owned(),
+                false => {
+                    format!("write one of {}, or link the crate that has it", known.join(", "))
+                }
+            },
             [],
         ));
     }

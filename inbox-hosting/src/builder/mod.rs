@@ -163,19 +163,19 @@ impl<S: Store> InboxBuilder<S> {
     pub async fn build(self) -> Result<Inbox<S>, Error> {
         let mut problems = self.problems;
         // For handlers that schedule within a transaction of their own.
-        let registry = match self.registry.state(self.scheduler.clone()).build() {
-            Ok(registry) if problems.is_empty() => registry,
-            Ok(_) => return Err(RegistryError::new(problems).into()),
+        let (registry, handlers) = match self.registry.state(self.scheduler.clone()).build() {
+            Ok(registry) => {
+                let handlers = Handlers::new(&registry, &self.layers, &self.chances);
+                problems.extend(host::problems(&self.host, &handlers));
+                (registry, handlers)
+            }
             Err(error) => {
                 problems.extend(error.problems().iter().cloned());
                 return Err(RegistryError::new(problems).into());
             }
         };
-        let handlers = Handlers::new(&registry, &self.layers, &self.chances);
-        let (only, tenants) = (self.host.only.as_deref(), self.host.tenants.as_deref());
-        let limits = host::problems(only, tenants, &handlers);
-        if !limits.is_empty() {
-            return Err(RegistryError::new(limits).into());
+        if !problems.is_empty() {
+            return Err(RegistryError::new(problems).into());
         }
         let (store, now) = (self.scheduler.store(), self.scheduler.clock().now());
         handlers.warn_about(&store.register_routes(handlers.routes(), now).await?);

@@ -21,6 +21,9 @@ struct Entry {
     error: Option<String>,
 }
 
+/// What is wrong with a loop that has just begun.
+const NEW: &str = "not around yet";
+
 impl Board {
     pub(crate) fn new(stall_after: Duration) -> Self {
         Self { stall_after, loops: Mutex::default() }
@@ -28,16 +31,20 @@ impl Board {
 
     /// These loops begin, and no others.
     pub(crate) fn begin(&self, loops: &[HostLoop]) {
-        let entry = Entry { ticked: Instant::now(), error: Some("not around yet".to_owned()) };
+        let entry = Entry { ticked: Instant::now(), error: Some(NEW.to_owned()) };
         *self.lock() = loops.iter().map(|name| (*name, entry.clone())).collect();
     }
 
     /// A loop came around, and all is well with it.
     pub(crate) fn well(&self, name: HostLoop) {
+        let mut was_ill = false;
         self.note(name, |entry| {
             entry.ticked = Instant::now();
-            entry.error = None;
+            was_ill = entry.error.take().is_some_and(|error| error != NEW);
         });
+        if was_ill {
+            tracing::info!("the host's {name} works again");
+        }
     }
 
     /// A loop came around, and could not do its work.
@@ -66,7 +73,7 @@ impl Board {
     pub(crate) fn read(&self) -> Vec<LoopHealth> {
         let read = |(name, entry): &(HostLoop, Entry)| {
             let ago = entry.ticked.elapsed();
-            let stalled = || format!("has not come around for {ago:?}");
+            let stalled = || format!("has not come around for {ago:.1?}");
             let error = entry.error.clone();
             let longest = self.stall_after.saturating_add(name.period());
             let error = error.or_else(|| (ago > longest).then(stalled));

@@ -118,7 +118,8 @@ impl Health {
     #[must_use]
     pub fn is_live(&self) -> bool {
         let needed = |one: &&LoopHealth| !matches!(one.name, HostLoop::Listener | HostLoop::Probe);
-        self.loops.iter().filter(needed).all(|one| one.error.is_none())
+        self.phase != HostPhase::Stopped
+            && self.loops.iter().filter(needed).all(|one| one.error.is_none())
     }
 
     /// Whether the host is running, the store can be reached, and its schema is right.
@@ -145,6 +146,12 @@ impl fmt::Display for Health {
         let word = |is: bool, yes: &'static str, no: &'static str| if is { yes } else { no };
         let live = word(self.is_live(), "live", "not live");
         write!(f, "{live}, {}", word(self.is_ready(), "ready", "not ready"))?;
+        match self.phase {
+            HostPhase::New => f.write_str(", not started")?,
+            HostPhase::Running => {}
+            HostPhase::Stopping => f.write_str(", stopping")?,
+            HostPhase::Stopped => f.write_str(", stopped")?,
+        }
         if self.paused {
             f.write_str(", paused")?;
         }

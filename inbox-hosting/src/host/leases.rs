@@ -26,6 +26,8 @@ struct State {
     next_run: u64,
     /// Whether every handler is to stop, also one that has not begun.
     is_over: bool,
+    /// Those that were not renewed in time and under which nothing was begun, for the store to be told.
+    lost: Vec<LeaseToken>,
 }
 
 #[derive(Debug)]
@@ -163,10 +165,7 @@ impl Leases {
                     lease.held.renewed(renewed.expires_at);
                     lease.cancelled = renewed.cancelled;
                 }
-                Err(lost) => {
-                    tracing::warn!(error = %lost, "lease lost");
-                    state.forget(*token);
-                }
+                Err(lost) => state.lose(*token, &lost.to_string()),
             }
         }
         state.stop_what_is_cancelled();
@@ -178,9 +177,19 @@ impl Leases {
         let expired = state.live.iter().filter(|(_, lease)| lease.renewed + self.duration <= now);
         let expired: Vec<_> = expired.map(|(token, _)| *token).collect();
         for token in expired {
-            tracing::warn!(%token, "lease lost: it could not be renewed in time");
-            state.forget(token);
+            state.lose(token, "it could not be renewed in time");
         }
+    }
+
+    /// The leases that were lost since this was last asked, and under which nothing was begun: nobody
+    /// need suspect it.
+    pub(crate) fn take_lost(&self) -> Vec<LeaseToken> {
+        std::mem::take(&mut self.lock().lost)
+    }
+
+    /// The store could not be told.
+    pub(crate) fn still_lost(&self, tokens: Vec<LeaseToken>) {
+        self.lock().lost.extend(tokens);
     }
 
     /// Asks every handler to stop, now and from now on.
@@ -207,10 +216,24 @@ impl State {
         self.live.get(&token).is_some_and(|lease| lease.cancelled.contains(&id))
     }
 
-    fn forget(&mut self, token: LeaseToken) {
-        self.live.remove(&token);
-        let concerned = |running: &&Running| running.deliveries.iter().any(|(of, _)| *of == token);
-        self.runs.values().filter(concerned).for_each(|running| running.cancellation.cancel());
+    fn lose(&mut self, token: LeaseToken, why: &str) {
+        let lease = self.live.remove(&token);
+        // Given back uncounted, what was begun could go on to be begun for ever.
+        self.lost.extend(lease.filter(|lease| !lease.is_begun).map(|_| token));
+        let mut is_running = false;
+        for running in self.runs.values() {
+            if running.deliveries.iter().any(|(of, _)| *of == token) {
+                running.cancellation.cancel();
+                is_running = true;
+            }
+        }
+        match is_running {
+            true => {
+                tracing::warn!(%token, why, "lease lost while a handler runs: it is asked to stop");
+            }
+            // Perhaps it was settled, and the answer is on its way.
+            false => tracing::debug!(%token, why, "lease lost"),
+        }
     }
 
     /// Stops the handlers whose work nobody wants any more: of a batch, all of it.

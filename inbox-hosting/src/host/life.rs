@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use inbox_core::store::Store;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
@@ -74,10 +75,11 @@ async fn live<S: Store>(
     let ended = Ended(Arc::clone(&shared.control));
     let mut others = others(&shared, threads.renewer.is_none());
     shared.observers.tell_surely(Event::Started);
+    tracing::info!(host = shared.inbox.host(), "the host has started");
     let report = match shared.options().processes {
         true => {
             let pump = |shared| Pump::new(shared).run();
-            supervise(Arc::clone(&shared), HostLoop::Pump, pump).await
+            supervise(Arc::clone(&shared), HostLoop::Pump, pump).await.unwrap_or_default()
         }
         false => {
             shared.stop.asked().await;
@@ -96,6 +98,16 @@ async fn live<S: Store>(
     drop(shared);
     observe::ended(threads.observed).await;
     drop(ended);
+    let ShutdownReport { settled, released, left } = report;
+    match left {
+        0 => tracing::info!(settled, released, "the host has stopped"),
+        left => tracing::warn!(
+            settled,
+            released,
+            left,
+            "the host has stopped, and what is left comes back when its leases expire"
+        ),
+    }
     reporting.send_replace(Some(report));
 }
 
@@ -103,10 +115,10 @@ async fn live<S: Store>(
 fn others<S: Store>(shared: &Arc<Shared<S>>, renews_in_place: bool) -> JoinSet<()> {
     let share = || Arc::clone(shared);
     let mut others = JoinSet::new();
-    others.spawn(supervise(share(), HostLoop::Probe, listen::probe));
+    others.spawn(supervise(share(), HostLoop::Probe, listen::probe).map(drop));
     if shared.options().processes {
-        others.spawn(supervise(share(), HostLoop::Upkeep, upkeep::upkeep));
-        others.spawn(supervise(share(), HostLoop::Listener, listen::listen));
+        others.spawn(supervise(share(), HostLoop::Upkeep, upkeep::upkeep).map(drop));
+        others.spawn(supervise(share(), HostLoop::Listener, listen::listen).map(drop));
         if renews_in_place {
             others.spawn(renew::in_place(share(), CancellationToken::new()));
         }
@@ -124,6 +136,7 @@ struct Ended(Arc<Control>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
+        self.0.board.begin(&[]);
         self.0.phase.send_replace(HostPhase::Stopped);
     }
 }
@@ -138,6 +151,7 @@ fn announce_stop<S: Store>(shared: &Shared<S>) {
         is_first
     });
     if is_first {
+        tracing::info!("the host stops: it leases nothing more, and lets handlers finish");
         shared.observers.tell_surely(Event::Stopping);
     }
 }

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use inbox_core::store::Store;
 
 use super::control::Stop;
-use super::pump::ShutdownReport;
 use super::{HostHandle, HostPhase, life, shutdown_signal};
 use crate::{Error, Inbox};
 
@@ -13,8 +12,8 @@ use crate::{Error, Inbox};
 pub enum HostError {
     /// This inbox has a host at work.
     #[error(
-        "this inbox is running already: stop it first, or build a second one if you want two hosts \
-         in one process"
+        "this inbox is running already, or still stopping: let `handle.shutdown(..)` end first, or \
+         build a second inbox if you want two hosts in one process"
     )]
     AlreadyRunning,
     /// There is no runtime to run in.
@@ -80,17 +79,9 @@ impl<S: Store> Inbox<S> {
             // First, so that it listens before anyone can know that the host stops.
             biased;
             () = shutdown_signal() => handle.force(),
-            report = &mut shutdown => {
-                log(report);
-                return Ok(());
-            }
+            _ = &mut shutdown => return Ok(()),
         }
-        log(shutdown.await);
+        shutdown.await;
         Ok(())
     }
-}
-
-fn log(report: ShutdownReport) {
-    let ShutdownReport { settled, released, left } = report;
-    tracing::info!(settled, released, left, "the host has stopped");
 }

@@ -13,12 +13,12 @@ use super::{Event, HostLoop};
 const LONG: Duration = Duration::from_mins(1);
 
 /// Runs a loop in a task of its own, and starts it again after a while if it panics. Ends with the
-/// loop; dropped, it stops the loop.
+/// loop, or with nothing if the pump fails while the host stops; dropped, it stops the loop.
 pub(super) async fn supervise<S, T, F>(
     shared: Arc<Shared<S>>,
     name: HostLoop,
     mut begin: impl FnMut(Arc<Shared<S>>) -> F,
-) -> T
+) -> Option<T>
 where
     S: Store,
     T: Send + 'static,
@@ -31,7 +31,7 @@ where
         let started = Instant::now();
         task.spawn(begin(Arc::clone(&shared)));
         match task.join_next().await {
-            Some(Ok(end)) => return end,
+            Some(Ok(end)) => return Some(end),
             Some(Err(error)) => {
                 if started.elapsed() > LONG {
                     pause.reset();
@@ -40,10 +40,13 @@ where
                 tracing::error!(%error, "the host's {name} failed: it is started again after {after:?}");
                 shared.control.board.ill(name, format!("failed: {error}"));
                 shared.observers.tell_surely(Event::Restarting(name));
-                // A host that is to stop does not wait: what begins now ends at once.
+                if name == HostLoop::Pump && shared.stop.is_asked() {
+                    return None;
+                }
+                // A host that is to stop does not wait for its pump: it has nothing left to do.
                 tokio::select! {
                     () = tokio::time::sleep(after) => {}
-                    () = shared.stop.asked() => {}
+                    () = shared.stop.asked(), if name == HostLoop::Pump => return None,
                 }
             }
             // Something was spawned, so something is joined.

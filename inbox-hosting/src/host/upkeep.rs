@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox_core::store::{Bell, BellListener, Store, StoreError};
+use inbox_core::store::{Bell, BellListener, Reclaimed, Store, StoreError};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::pause::Pause;
@@ -14,17 +14,23 @@ const BREATH: Duration = Duration::from_millis(50);
 /// Between two looks for what vanished workers held, and for what nobody routed.
 const SWEEP: Duration = Duration::from_secs(1);
 
+/// How long nothing is brought back after an outage: others found out as late as this one.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// Makes ready what has become due, and brings back what vanished workers held. Sleeps until the next
 /// delivery is due.
 pub(super) async fn upkeep<S: Store>(shared: Arc<Shared<S>>) {
     let board = &shared.control.board;
     let mut bell = shared.inbox.store().bell().map(Bell::listener);
     let mut pause = Pause::new(Duration::from_millis(100), Duration::from_secs(5));
-    let mut swept = None;
+    let mut sweep = Sweep::default();
     loop {
-        match round(&shared, &mut swept).await {
+        match round(&shared, &mut sweep).await {
             Ok(until_due) => {
-                board.well(HostLoop::Upkeep);
+                // What could not be swept is still to be swept, however well the rest goes.
+                if !sweep.has_failed {
+                    board.well(HostLoop::Upkeep);
+                }
                 pause.reset();
                 let longest = shared.options().poll_interval.min(SWEEP);
                 // What is due and was not moved is in someone else's hands: not at once again.
@@ -34,27 +40,50 @@ pub(super) async fn upkeep<S: Store>(shared: Arc<Shared<S>>) {
             Err(error) => {
                 board.failed(HostLoop::Upkeep, &error);
                 sleep(pause.next()).await;
+                // After an outage, everyone is first given the time to say that he is alive.
+                sweep.next = Some(Instant::now() + GRACE);
             }
         }
     }
 }
 
+/// When the next look for what vanished workers held is due, and whether the last one failed.
+#[derive(Debug, Default)]
+struct Sweep {
+    next: Option<Instant>,
+    has_failed: bool,
+}
+
 /// One round; answers how long it is until the next delivery is due.
 async fn round<S: Store>(
     shared: &Shared<S>,
-    swept: &mut Option<Instant>,
+    sweep: &mut Sweep,
 ) -> Result<Option<Duration>, StoreError> {
     let inbox = &shared.inbox;
-    if swept.is_none_or(|swept| swept.elapsed() >= SWEEP) {
+    give_up_lost(shared).await?;
+    if sweep.next.is_none_or(|next| next <= Instant::now()) {
+        sweep.has_failed = true;
         let reclaimed = inbox.reclaim_expired().await?;
         if reclaimed.moved() > 0 {
+            let Reclaimed { returned, dead, cancelled } = reclaimed;
+            tracing::warn!(returned, dead, cancelled, "brought back what vanished workers held");
             shared.observers.tell(|| Event::Reclaimed(reclaimed));
         }
         inbox.route_unrouted().await?;
-        *swept = Some(Instant::now());
+        *sweep = Sweep { next: Some(Instant::now() + SWEEP), has_failed: false };
     }
     inbox.promote_due().await?;
     inbox.store().next_due(inbox.scheduler().clock().now()).await
+}
+
+/// Tells the store of leases that this host could not renew in time, before anyone reclaims them.
+async fn give_up_lost<S: Store>(shared: &Shared<S>) -> Result<(), StoreError> {
+    let (inbox, lost) = (&shared.inbox, shared.leases.take_lost());
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let released = inbox.store().release(lost.clone(), inbox.scheduler().clock().now()).await;
+    released.map(drop).inspect_err(|_| shared.leases.still_lost(lost))
 }
 
 /// Waits for so long, or until the bell rings: something may be due earlier now.

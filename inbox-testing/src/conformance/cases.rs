@@ -124,7 +124,7 @@ macro_rules! __conformance_cases {
             }
             release {
                 a_lease_that_another_holds_by_now_is_not_released
-                a_lease_that_has_expired_releases_nothing
+                a_lease_that_has_expired_is_released_without_suspicion
                 a_release_gives_back_one_attempt_and_no_more
                 a_released_delivery_is_ready_and_its_attempt_not_counted
                 a_released_lease_settles_nothing

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inbox::hosting::Health;
-use inbox::store::{DeliveryState, Maintain as _, Now, Route};
-use inbox::{Batch, ScheduleOptions, Scheduler, State, handler, inbox_contract};
+use inbox::store::{
+    DeliveryState, Inspect as _, LeaseStore as _, Maintain as _, Now, Route, StoreErrorKind,
+};
+use inbox::{Batch, Context, Inbox, ScheduleOptions, Scheduler, State, handler, inbox_contract};
 use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::kit::{Gate, What, all_are, builder, health_is, schedule};
+use crate::kit::{Gate, Task, What, all_are, builder, faulty_builder, health_is, schedule};
 
 #[inbox_contract(name = "host.renamed", version = 1)]
 #[derive(Serialize, Deserialize)]
@@ -106,4 +108,134 @@ async fn a_claim_that_took_longer_than_a_lease_is_renewed_before_it_is_begun() {
     assert!(gate.seen().began.values().all(|times| *times == 1), "{:?}", gate.seen());
     gate.permit(5);
     assert_eq!(all_are(&store, DeliveryState::Completed).await, 5);
+}
+
+#[inbox_contract(name = "host.moved", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Moved {
+    number: u64,
+}
+
+#[handler(key = "moved-new", legacy = ["moved-old"])]
+async fn moved(command: Moved, State(gate): State<Gate>, context: Context) -> Result<(), String> {
+    gate.run(&Task { number: command.number, what: What::Wait }, &context).await
+}
+
+#[tokio::test]
+async fn a_handler_with_a_legacy_key_is_not_leased_twice_its_room() {
+    let gate = Gate::default();
+    let store = inbox::sqlite::in_memory().await.unwrap();
+    let route = Route {
+        contract: "host.moved".to_owned(),
+        handler_key: "moved-old".to_owned(),
+        supersedes: vec![],
+        context: String::new(),
+    };
+    store.register_routes(vec![route], Now::OfStore).await.unwrap();
+    let scheduler = Scheduler::new(Arc::new(store.clone()));
+    for number in 0..10 {
+        scheduler.schedule(Moved { number }, ScheduleOptions::new()).await.unwrap();
+    }
+    let inbox = builder(store.clone(), &gate)
+        .only_handlers(["moved-new"])
+        .concurrency(4)
+        .buffer(0)
+        .build()
+        .await
+        .unwrap();
+    for number in 10..20 {
+        inbox.scheduler().schedule(Moved { number }, ScheduleOptions::new()).await.unwrap();
+    }
+    let host = inbox.start().unwrap();
+    gate.until(|seen| seen.running == 4).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let health = inbox.control().health();
+    host.shutdown(Duration::ZERO).await;
+    assert_eq!(health.load.buffered, 0, "{health}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_late_claim_is_given_back_when_the_host_ends_while_it_renews() {
+    let gate = Gate::default();
+    let store = FaultyStore::new().await.unwrap();
+    let inbox =
+        builder(store.clone(), &gate).lease_duration(Duration::from_secs(3)).build().await.unwrap();
+    schedule(inbox.scheduler(), 0..3, What::Pass).await;
+    store.trouble(Verb::Lease, Trouble::Slow(Duration::from_millis(1_200)), u32::MAX);
+    store.trouble(Verb::Renew, Trouble::Hangs, u32::MAX);
+    let host = inbox.start().unwrap();
+    tokio::time::sleep(Duration::from_millis(1_600)).await;
+    let report = host.shutdown(Duration::ZERO).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let counts = store.counts().await.unwrap();
+    assert!(
+        counts.iter().all(|count| count.state == DeliveryState::Pending),
+        "{counts:?} {report:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn news_that_comes_while_a_claim_is_under_way_is_not_forgotten() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty_builder(&gate).await;
+    let inbox = inbox.poll_interval(Duration::from_mins(5)).build().await.unwrap();
+    let host = inbox.start().unwrap();
+    // So long that the next poll is about five minutes away.
+    tokio::time::sleep(Duration::from_mins(20)).await;
+    // A claim finds nothing, and says so when there is something.
+    store.trouble(Verb::Lease, Trouble::LateAnswer(Duration::from_secs(5)), 1);
+    store.bell().unwrap().ring();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    schedule(inbox.scheduler(), 0..1, What::Pass).await;
+    let begun = Instant::now();
+    gate.ended(1).await;
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    host.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_refuses_claims_is_not_asked_all_the_time() {
+    let gate = Gate::default();
+    let store = FaultyStore::new().await.unwrap();
+    let inbox = builder(store.clone(), &gate).build().await.unwrap();
+    store.trouble(Verb::Lease, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
+    let host = inbox.start().unwrap();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(store.met() < 50, "{}", store.met());
+    host.shutdown(Duration::ZERO).await;
+}
+
+#[inbox_contract(name = "host.rare", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Rare {
+    number: u64,
+}
+
+#[handler(key = "rare")]
+async fn rare(command: Rare, State(gate): State<Gate>, context: Context) -> Result<(), String> {
+    gate.run(&Task { number: command.number, what: What::Pass }, &context).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_notifications_a_busy_handler_keeps_no_other_from_being_asked_for() {
+    let database = inbox::testing::postgres::PostgresDatabase::create().await.unwrap();
+    let gate = Gate::default();
+    let quiet = async || {
+        let options =
+            inbox::postgres::PostgresOptions::new().ensure_schema().connections(4).without_notify();
+        options.open(&database.url()).await.unwrap()
+    };
+    let inbox = builder(quiet().await, &gate).build().await.unwrap();
+    for page in 0..30 {
+        schedule(inbox.scheduler(), 10 + page * 1_000..10 + (page + 1) * 1_000, What::Pass).await;
+    }
+    let host = inbox.start().unwrap();
+    gate.ended(1_000).await;
+    let elsewhere = Inbox::builder(quiet().await).scheduler_only().build().await.unwrap();
+    elsewhere.scheduler().schedule(Rare { number: 0 }, ScheduleOptions::new()).await.unwrap();
+    let (begun, at_first) = (Instant::now(), gate.seen().ended.len());
+    gate.until(|seen| seen.ended.contains_key(&0)).await;
+    let (took, ended) = (begun.elapsed(), gate.seen().ended.len());
+    host.shutdown(Duration::ZERO).await;
+    assert!(ended < 20_000, "after {took:?}, from {at_first} to {ended} of 30000");
 }

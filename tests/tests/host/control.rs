@@ -26,7 +26,7 @@ async fn a_paused_host_finishes_what_it_holds_and_goes_on_when_resumed() {
     assert!(draining.await.unwrap(), "it did not come to rest");
     // What came after is untouched, and the host is as well as before.
     assert_eq!(gate.seen().began.len(), 1);
-    assert!(inbox.control().health().is_live());
+    health_is(&inbox, Health::is_live).await;
     inbox.control().resume();
     gate.ended(10).await;
     assert_eq!(all_are(&**inbox.store(), DeliveryState::Completed).await, 10);
@@ -177,4 +177,24 @@ async fn a_drain_during_a_shutdown_waits_for_handlers() {
     gate.permit(1);
     stopping.await.unwrap();
     assert!(drained != Ok(true) || running == 0, "drained, and {running} running");
+}
+
+struct Panicking(std::sync::mpsc::Sender<Event>);
+
+impl Observer for Panicking {
+    fn notice(&self, event: &Event) {
+        let _ = self.0.send(event.clone());
+        panic!("as the test wants it");
+    }
+}
+
+#[tokio::test]
+async fn an_observer_that_panics_is_told_what_follows() {
+    let gate = Gate::default();
+    let (sender, events) = std::sync::mpsc::channel();
+    let store = inbox::sqlite::in_memory().await.unwrap();
+    let inbox = builder(store, &gate).observer(Panicking(sender)).build().await.unwrap();
+    inbox.start().unwrap().shutdown(Duration::ZERO).await;
+    let events: Vec<_> = events.try_iter().collect();
+    assert!(events.iter().any(|event| matches!(event, Event::Stopped)), "{events:?}");
 }

@@ -1,9 +1,10 @@
 //! Hosts that end, one after the other.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use inbox::hosting::{Event, HostPhase, Observer};
-use inbox_tests::faulty::{Trouble, Verb};
+use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
 use tokio::time::Instant;
 
 use crate::kit::{self, Gate, What, builder, faulty, schedule};
@@ -83,4 +84,59 @@ fn a_runtime_that_is_dropped_ends_its_host() {
         schedule(inbox.scheduler(), 3..4, What::Pass).await;
         gate.until(|seen| seen.ended.contains_key(&3)).await;
     });
+}
+
+struct Restarts(Arc<std::sync::atomic::AtomicUsize>);
+
+impl Observer for Restarts {
+    fn notice(&self, event: &Event) {
+        if matches!(event, Event::Restarting(_)) {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_loop_that_panics_does_not_spin_while_the_host_stops() {
+    let gate = Gate::default();
+    let store = FaultyStore::new().await.unwrap();
+    let count = Arc::default();
+    let inbox =
+        builder(store.clone(), &gate).observer(Restarts(Arc::clone(&count))).build().await.unwrap();
+    schedule(inbox.scheduler(), 0..1, What::Wait).await;
+    let host = inbox.start().unwrap();
+    gate.began(1).await;
+    store.trouble(Verb::Check, Trouble::Panics, u32::MAX);
+    store.trouble(Verb::Promote, Trouble::Panics, u32::MAX);
+    host.shutdown(Duration::from_secs(3)).await;
+    let restarts = count.load(std::sync::atomic::Ordering::SeqCst);
+    assert!(restarts < 20, "{restarts} restarts, {} panics", store.met());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_shutdown_is_bounded_by_a_store_that_panics_at_settling() {
+    let gate = Gate::default();
+    let store = FaultyStore::new().await.unwrap();
+    let inbox = builder(store.clone(), &gate).build().await.unwrap();
+    let host = inbox.start().unwrap();
+    store.trouble(Verb::Settle, Trouble::Panics, u32::MAX);
+    let stopping =
+        tokio::time::timeout(Duration::from_secs(6), host.shutdown(Duration::from_secs(1)));
+    let ended = stopping.await.is_ok();
+    let met = store.met();
+    store.heal();
+    assert!(ended, "{met} panics");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_call_with_more_time_does_not_make_a_shutdown_longer() {
+    let gate = Gate::default();
+    let store = FaultyStore::new().await.unwrap();
+    let inbox = builder(store.clone(), &gate).renew_in_place().build().await.unwrap();
+    schedule(inbox.scheduler(), 0..1, What::Wait).await;
+    let host = inbox.start().unwrap();
+    gate.began(1).await;
+    let begun = Instant::now();
+    tokio::join!(host.shutdown(Duration::from_secs(2)), host.shutdown(Duration::from_mins(2)));
+    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use inbox::Inbox;
 use inbox::hosting::Health;
+use inbox::store::StoreErrorKind;
+use inbox_tests::faulty::{Trouble, Verb};
 
 use crate::kit::{self, Gate, What, builder, faulty, health_is, schedule};
 
@@ -57,4 +59,23 @@ async fn a_short_stall_after_does_not_flap() {
         let health = inbox.control().health();
         assert!(health.is_ready(), "{health}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_settler_that_cannot_write_is_red_all_the_time() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty(&gate).await;
+    let host = inbox.start().unwrap();
+    health_is(&inbox, Health::is_ready).await;
+    store.trouble(Verb::Settle, Trouble::Fails(StoreErrorKind::Full), u32::MAX);
+    schedule(inbox.scheduler(), 0..1, What::Pass).await;
+    gate.ended(1).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for _ in 0..1_000 {
+        tokio::time::sleep(Duration::from_millis(7)).await;
+        let health = inbox.control().health();
+        assert!(!health.is_live(), "{health}");
+    }
+    store.heal();
+    host.shutdown(Duration::ZERO).await;
 }

@@ -246,9 +246,14 @@ impl Clock for RuntimeClock {
 }
 
 /// An inbox by the runtime's clock, on a store that has troubles when a test says so.
-pub(crate) async fn faulty(gate: &Gate) -> (Inbox<FaultyStore>, FaultyStore) {
+pub(crate) async fn faulty_builder(gate: &Gate) -> (InboxBuilder<FaultyStore>, FaultyStore) {
     let store = FaultyStore::new().await.unwrap();
     let clock = Arc::new(RuntimeClock(Timestamp::now(), tokio::time::Instant::now()));
-    let inbox = builder(store.clone(), gate).clock(clock).renew_in_place();
+    (builder(store.clone(), gate).clock(clock).renew_in_place(), store)
+}
+
+/// The same, built.
+pub(crate) async fn faulty(gate: &Gate) -> (Inbox<FaultyStore>, FaultyStore) {
+    let (inbox, store) = faulty_builder(gate).await;
     (inbox.build().await.unwrap(), store)
 }

@@ -9,6 +9,7 @@ mod ends;
 mod harm;
 mod health;
 mod kit;
+mod leases;
 mod limits;
 mod outage;
 mod runs;

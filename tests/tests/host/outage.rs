@@ -140,7 +140,7 @@ async fn outages_at_any_moment_lose_and_double_nothing() {
 }
 
 #[tokio::test]
-async fn a_shutdown_is_bounded_while_thedatabase_is_away() {
+async fn a_shutdown_is_bounded_while_the_database_is_away() {
     for fault in [Fault::Reset, Fault::BlackHole, Fault::HalfOpen] {
         let place = Place::new().await;
         let gate = Gate::default();

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use inbox::store::{
-    DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Now, StoreErrorKind, Wanted,
+    DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, Now, StoreErrorKind,
+    Wanted,
 };
 use inbox::{Context, ScheduleOptions, State, handler, inbox_contract};
 use inbox_tests::faulty::{Trouble, Verb};
@@ -80,4 +81,130 @@ async fn a_suspect_keeps_to_its_handlers_limit() {
     let seen = gate.seen();
     assert_eq!(seen.most, 1, "{seen:?}");
     host.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn many_suspects_follow_each_other_without_waiting_for_a_poll() {
+    let gate = Gate::default();
+    let store = inbox::sqlite::in_memory().await.unwrap();
+    let inbox = builder(store.clone(), &gate).poll_interval(Duration::from_hours(1));
+    let inbox = inbox.build().await.unwrap();
+    schedule(inbox.scheduler(), 0..100, What::Pass).await;
+    // A worker that vanishes with all of them.
+    let wanted = Wanted {
+        handler_key: "work".to_owned(),
+        versions: vec![1],
+        limit: 100.try_into().unwrap(),
+        max_attempts: 5.try_into().unwrap(),
+    };
+    let (host, duration) = ("gone".to_owned(), Duration::from_secs(1));
+    let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
+    let vanished = inbox::Timestamp::now();
+    store.lease(request, Now::At(vanished)).await.unwrap();
+    let later = Now::At(vanished + Duration::from_secs(2));
+    assert_eq!(store.reclaim(1_000, later).await.unwrap().returned, 100);
+    let host = inbox.start().unwrap();
+    gate.ended(100).await;
+    host.shutdown(Duration::from_secs(30)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_host_had_not_begun_when_it_was_cut_off_for_long_is_under_no_suspicion() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty(&gate).await;
+    // Fast until now, and so with much leased ahead.
+    schedule(inbox.scheduler(), 0..500, What::Pass).await;
+    let host = inbox.start().unwrap();
+    gate.ended(500).await;
+    schedule(inbox.scheduler(), 500..700, What::WaitOrStop).await;
+    health_is(&inbox, |health| health.load.buffered > 50).await;
+    for verb in Verb::ALL {
+        store.trouble(verb, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
+    }
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    store.heal();
+    // Suspects would come one by one; of what was begun, one runs beside the others.
+    gate.until(|seen| seen.running > 40).await;
+    gate.permit(1_000);
+    gate.ended(700).await;
+    host.shutdown(Duration::from_secs(30)).await;
+}
+
+#[inbox_contract(name = "host.lonely", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Lonely {
+    number: u64,
+    what: What,
+}
+
+#[handler(key = "lonely", concurrency = 1)]
+async fn lonely(command: Lonely, State(gate): State<Gate>, context: Context) -> Result<(), String> {
+    gate.run(&Task { number: command.number, what: command.what }, &context).await
+}
+
+fn wanted(key: &str) -> LeaseRequest {
+    LeaseRequest {
+        host: "other".to_owned(),
+        duration: Duration::from_millis(100),
+        wanted: vec![Wanted {
+            handler_key: key.to_owned(),
+            versions: vec![1],
+            limit: 1.try_into().unwrap(),
+            max_attempts: 5.try_into().unwrap(),
+        }],
+        tenants: None,
+    }
+}
+
+#[tokio::test]
+async fn a_suspect_that_waits_for_a_stalled_handler_holds_no_other_suspect() {
+    let gate = Gate::default();
+    let store = inbox::sqlite::in_memory().await.unwrap();
+    let inbox = builder(store.clone(), &gate).build().await.unwrap();
+    let host = inbox.start().unwrap();
+    let one =
+        |number, what| inbox.scheduler().schedule(Lonely { number, what }, ScheduleOptions::new());
+    for number in 0..20 {
+        one(number, What::Pass).await.unwrap();
+    }
+    gate.ended(20).await;
+    one(100, What::Wait).await.unwrap();
+    gate.began(21).await;
+    inbox.control().pause();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    one(200, What::Pass).await.unwrap();
+    assert_eq!(store.lease(wanted("lonely"), Now::OfStore).await.unwrap().len(), 1);
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    schedule(inbox.scheduler(), 300..301, What::Pass).await;
+    assert_eq!(store.lease(wanted("work"), Now::OfStore).await.unwrap().len(), 1);
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    inbox.control().resume();
+    let other = tokio::time::timeout(
+        Duration::from_secs(15),
+        gate.until(|seen| seen.ended.contains_key(&300)),
+    )
+    .await;
+    let health = inbox.control().health();
+    gate.permit(1);
+    host.shutdown(Duration::from_secs(1)).await;
+    assert!(other.is_ok(), "{health}");
+}
+
+#[tokio::test]
+async fn while_a_suspect_begins_nobody_else_does() {
+    let gate = Gate::default();
+    let store = inbox::sqlite::in_memory().await.unwrap();
+    let inbox = builder(store.clone(), &gate).build().await.unwrap();
+    schedule(inbox.scheduler(), 0..1, What::Wait).await;
+    assert_eq!(store.lease(wanted("work"), Now::OfStore).await.unwrap().len(), 1);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(store.reclaim(10, Now::OfStore).await.unwrap().returned, 1);
+    schedule(inbox.scheduler(), 1..5, What::Wait).await;
+    let host = inbox.start().unwrap();
+    gate.until(|seen| seen.began.contains_key(&0)).await;
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    assert_eq!(gate.seen().began.len(), 1, "{:?}", gate.seen());
+    gate.began(5).await;
+    gate.permit(5);
+    host.shutdown(Duration::from_secs(1)).await;
 }

@@ -3,7 +3,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use inbox_core::settle::Settlement;
-use inbox_core::store::{Lease, LeaseRequest, Store, StoreError};
+use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Store, StoreError};
 use tokio::time::Instant;
 
 use super::Pump;
@@ -28,6 +28,11 @@ impl<S: Store> Pump<S> {
         let now = Instant::now();
         if self.claiming.is_some() || now < self.claim_at {
             return;
+        }
+        if self.poll_at <= now {
+            // However busy some are, nobody is forgotten.
+            self.desk.news();
+            self.poll_at = now + self.shared.options().poll_interval;
         }
         let wanted = match self.is_paused() {
             true => Vec::new(),
@@ -77,13 +82,11 @@ impl<S: Store> Pump<S> {
         self.shared.control.board.well(HostLoop::Pump);
         self.pause.reset();
         let mut found: HashMap<String, u32> = HashMap::new();
-        let mut has_suspect = false;
         let now = Instant::now();
         for lease in leases {
             let key = lease.handler_key.clone();
             for work in Work::of(lease, asked) {
                 *found.entry(key.clone()).or_default() += 1;
-                has_suspect |= work.suspect;
                 self.shared.leases.hold(&work, asked);
                 if let Some(work) = self.desk.push(work, now) {
                     // Nobody asked for it.
@@ -92,19 +95,24 @@ impl<S: Store> Pump<S> {
             }
         }
         self.plan_poll(!found.is_empty(), now);
+        let mut asked_keys: HashMap<usize, usize> = HashMap::new();
         for (at, key, limit) in asked_for {
             self.desk.places[at].hungry = false;
+            *asked_keys.entry(at).or_default() += 1;
             let is_full = found.get(&key).is_some_and(|found| *found >= limit);
             if is_full {
                 self.more.push(at);
             }
         }
-        // Where the last one filled its limit there may be more; so after a suspect, and after news
-        // that came while the claim was under way.
+        // Those of whose keys some had no room are to be asked again.
+        let left_out = |(at, keys): &(&usize, &usize)| self.desk.places[**at].wanted.len() > **keys;
+        self.more.extend(asked_keys.iter().filter(left_out).map(|(at, _)| *at));
+        // Where the last one filled its limit there may be more; so after news that came while the
+        // claim was under way. Of suspects there may be more when this one is settled.
         for at in std::mem::take(&mut self.more) {
             self.desk.places[at].hungry = true;
         }
-        if has_suspect || self.news {
+        if self.news {
             self.desk.news();
         }
     }
@@ -118,30 +126,53 @@ impl<S: Store> Pump<S> {
             (false, true) => SHORTEST_POLL.min(longest),
             (false, false) => (self.poll * 2).min(longest),
         };
-        self.poll_at = now + self.poll.mul_f64(0.9 + fastrand::f64() / 10.0);
+        let poll_at = now + self.poll.mul_f64(0.9 + fastrand::f64() / 10.0);
+        // What was planned is not put off, or a busy host would never come to it.
+        self.poll_at = if self.poll_at > now { self.poll_at.min(poll_at) } else { poll_at };
     }
 }
 
 impl<S: Store> Inbox<S> {
     /// A claim took so long that nobody here knows how much of its leases is left: they are renewed
-    /// before anything is begun under them.
+    /// before anything is begun under them. Dropped meanwhile, they are given back.
     async fn renewed_first(
         &self,
-        leases: Vec<Lease>,
+        mut leases: Vec<Lease>,
         duration: Duration,
     ) -> (Instant, Result<Vec<Lease>, StoreError>) {
-        let asked = Instant::now();
+        let (asked, now) = (Instant::now(), self.scheduler().clock().now());
+        if leases.is_empty() {
+            return (asked, Ok(leases));
+        }
         let tokens: Vec<_> = leases.iter().map(|lease| lease.token).collect();
-        let now = self.scheduler().clock().now();
-        let renewed = match self.store().renew(tokens.clone(), duration, now).await {
+        let mut unheld = Unheld { inbox: self, tokens: tokens.clone() };
+        let renewed = match self.store().renew(tokens, duration, now).await {
             Ok(renewed) => renewed,
-            Err(error) => {
-                self.store().abandon(tokens, now);
-                return (asked, Err(error));
-            }
+            Err(error) => return (asked, Err(error)),
         };
-        let held = leases.into_iter().zip(renewed).filter(|(_, renewed)| renewed.is_ok());
-        (asked, Ok(held.map(|(lease, _)| lease).collect()))
+        unheld.tokens.clear();
+        let mut renewed = renewed.into_iter();
+        leases.retain_mut(|lease| match renewed.next() {
+            Some(Ok(renewed)) => {
+                lease.expires_at = renewed.expires_at;
+                true
+            }
+            Some(Err(_)) | None => false,
+        });
+        (asked, Ok(leases))
+    }
+}
+
+/// Leases that nobody keeps yet.
+struct Unheld<'a, S: Store> {
+    inbox: &'a Inbox<S>,
+    tokens: Vec<LeaseToken>,
+}
+
+impl<S: Store> Drop for Unheld<'_, S> {
+    fn drop(&mut self) {
+        let now = self.inbox.scheduler().clock().now();
+        self.inbox.store().abandon(std::mem::take(&mut self.tokens), now);
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use inbox_core::store::{LeaseToken, Wanted};
 use tokio::time::Instant;
 
-use super::place::Place;
+use super::place::{LONGEST_WAIT, Place};
 use crate::handlers::Handlers;
 use crate::host::HostOptions;
 use crate::work::Work;
@@ -88,9 +88,7 @@ impl Desk {
             // Whoever has nothing at all is given a chance, however full the buffer is of others.
             let is_idle = place.running == 0 && place.queued() == 0 && unsettled < self.buffer;
             let room = if is_idle { room.max(usize::from(most > 0)) } else { room };
-            let room = u32::try_from(room).unwrap_or(u32::MAX);
-            let Some(limit) = NonZeroU32::new(room) else { continue };
-            wanted.extend(place.wanted.iter().map(|key| (at, Wanted { limit, ..key.clone() })));
+            wanted.extend(place.ask(room).map(|wanted| (at, wanted)));
         }
         wanted
     }
@@ -178,7 +176,15 @@ impl Desk {
 
     /// Takes back what has waited for too long.
     pub(super) fn stale(&mut self, now: Instant) -> Vec<Work> {
-        let stale = self.places.iter_mut().flat_map(|place| place.stale(now)).collect();
+        let mut stale: Vec<_> = self.places.iter_mut().flat_map(|place| place.stale(now)).collect();
+        // A suspect that waits for a handler's limit keeps this host from being given any other.
+        while let Some((at, work, since)) = self.suspects.pop_front() {
+            if since + LONGEST_WAIT > now {
+                self.suspects.push_front((at, work, since));
+                break;
+            }
+            stale.push(work);
+        }
         self.lightened(stale)
     }
 

@@ -129,6 +129,7 @@ impl<S: Store> Pump<S> {
         self.stop(stop).await
     }
 
+    /// There may be something new for everyone.
     fn hear(&mut self) {
         self.news = true;
         self.desk.news();
@@ -138,11 +139,6 @@ impl<S: Store> Pump<S> {
     fn come_around(&mut self) {
         let now = Instant::now();
         self.round_at = now + ROUND;
-        if self.poll_at <= now && self.claiming.is_none() {
-            // Planned anew when the claim is answered; until then, not again at once.
-            self.poll_at = now + self.shared.options().poll_interval;
-            self.desk.news();
-        }
         for work in self.desk.stale(now) {
             self.settle_later(Judged::new(work, Settlement::Release));
         }
@@ -163,8 +159,9 @@ impl<S: Store> Pump<S> {
     fn wake_at(&self) -> Instant {
         let now = Instant::now();
         let retry = Some(self.claim_at).filter(|at| *at > now);
-        // The answer to a claim that is under way plans the next poll.
-        let poll = Some(self.poll_at).filter(|_| self.claiming.is_none());
+        // A poll is a claim: where one is under way, or has to wait, there is nothing to wake up for.
+        let can_claim = self.claiming.is_none() && self.claim_at <= now;
+        let poll = Some(self.poll_at).filter(|_| can_claim);
         let others = [retry, poll, self.desk.wake_at(now)].into_iter().flatten();
         others.fold(self.round_at, Instant::min)
     }

@@ -1,4 +1,5 @@
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::pace::{Pace, Starts};
 use crate::work::{Work, batch_size};
 
 /// What waits in the buffer for longer is given back, for others to take.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 /// One handler at the desk: what was leased for it, and how much more it can take.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(super) struct Place {
     pub(super) running: usize,
     /// Whether there may be more in the store.
     pub(super) hungry: bool,
+    /// Which of its keys is asked for first.
+    turn: usize,
     pub(super) pace: Pace,
     starts: Option<Starts>,
 }
@@ -43,6 +46,7 @@ impl Place {
             queue: VecDeque::new(),
             running: 0,
             hungry: true,
+            turn: 0,
             pace: Pace::default(),
             pipeline,
             wanted,
@@ -68,6 +72,19 @@ impl Place {
         // In large steps, unless there is nothing to do meanwhile, or a call waits for more.
         let is_worth_it = self.queue.len() < self.batch || room * 2 >= capacity;
         if is_worth_it { room } else { 0 }
+    }
+
+    /// How its keys are asked for, so that all of them together bring no more than `room`; if there is
+    /// not enough for each, they take turns.
+    pub(super) fn ask(&mut self, room: usize) -> impl Iterator<Item = Wanted> {
+        let keys = self.wanted.len().max(1);
+        self.turn = (self.turn + 1) % keys;
+        let (each, rest, turn) = (room / keys, room % keys, self.turn);
+        let limits = (0..keys).map(move |key| each + usize::from((key + turn) % keys < rest));
+        self.wanted.iter().zip(limits).filter_map(|(wanted, limit)| {
+            let limit = NonZeroU32::new(u32::try_from(limit).unwrap_or(u32::MAX))?;
+            Some(Wanted { limit, ..wanted.clone() })
+        })
     }
 
     /// Whether a call can begin now, as far as this handler is concerned.

@@ -57,8 +57,8 @@ impl<S: Store> Pump<S> {
         for (judged, written) in group {
             self.shared.leases.done(judged.settle.token);
             if judged.work.suspect {
-                // The next one may be leased.
-                self.desk.news();
+                // The next one may be leased; a claim that is under way may have come too early.
+                self.hear();
             }
             let info = || DeliveryInfo::from(&judged.work);
             let Some(written) = written else {

@@ -54,7 +54,8 @@ impl<S: Store> Pump<S> {
         self.report.left += left;
         let mut report = self.report;
         // Not renewed any more: what could not be settled comes back when its lease expires.
-        let unbegun = self.shared.leases.forget_all();
+        let mut unbegun = self.shared.leases.forget_all();
+        unbegun.extend(self.shared.leases.take_lost());
         report.left += (self.done.len() + self.others.len() + self.in_writing) as u64;
         let now = self.shared.inbox.scheduler().clock().now();
         self.shared.inbox.store().abandon(unbegun, now);
@@ -122,12 +123,14 @@ impl<S: Store> Pump<S> {
         let (store, count) = (std::sync::Arc::clone(store), aborted.len() as u64);
         // A little longer: everything up to here may have taken all the time.
         let last = last.max(Instant::now() + LAST / 4);
-        match timeout_at(last, store.settle(aborted, now)).await {
-            Ok(Ok(written)) => {
-                self.report.released +=
-                    written.iter().filter(|written| written.is_ok()).count() as u64;
+        if !aborted.is_empty() {
+            match timeout_at(last, store.settle(aborted, now)).await {
+                Ok(Ok(written)) => {
+                    let released = written.iter().filter(|written| written.is_ok()).count();
+                    self.report.released += released as u64;
+                }
+                Ok(Err(_)) | Err(_) => self.report.left += count,
             }
-            Ok(Err(_)) | Err(_) => self.report.left += count,
         }
         self.settle();
         while let Ok(Some(group)) = timeout_at(last, self.settling.next()).await {

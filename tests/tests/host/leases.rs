@@ -1,0 +1,72 @@
+//! Leases are kept, and what happens to those that are not.
+
+use std::time::Duration;
+
+use inbox::store::{DeliveryState, StoreErrorKind};
+use inbox_tests::faulty::{Trouble, Verb};
+use tokio::time::Instant;
+
+use crate::kit::{Gate, What, all_are, faulty, faulty_builder, health_is, schedule};
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_reaches_a_handler_that_runs() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty(&gate).await;
+    let id = schedule(inbox.scheduler(), 0..1, What::WaitOrStop).await[0];
+    let host = inbox.start().unwrap();
+    gate.began(1).await;
+    inbox.cancel(id).await.unwrap();
+    gate.ended(1).await;
+    assert_eq!(all_are(&store, DeliveryState::Cancelled).await, 1);
+    host.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_lost_while_it_waited_is_not_begun() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty_builder(&gate).await;
+    let inbox = inbox
+        .concurrency(1)
+        .only_handlers(["work"])
+        .lease_duration(Duration::from_secs(3))
+        .build()
+        .await
+        .unwrap();
+    // Fast at first, so that the host leases ahead.
+    schedule(inbox.scheduler(), 0..50, What::Pass).await;
+    let host = inbox.start().unwrap();
+    gate.ended(50).await;
+    schedule(inbox.scheduler(), 50..51, What::Wait).await;
+    gate.began(51).await;
+    schedule(inbox.scheduler(), 51..52, What::Pass).await;
+    health_is(&inbox, |health| health.load.buffered == 1).await;
+    // Nothing is renewed, and nobody brings back what is lost; the buffer is not stale yet.
+    store.trouble(Verb::Renew, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
+    store.trouble(Verb::Reclaim, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
+    store.trouble(Verb::Release, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
+    tokio::time::sleep(Duration::from_millis(4_500)).await;
+    gate.permit(1);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let seen = gate.seen();
+    assert!(!seen.began.contains_key(&51), "{seen:?}");
+    store.heal();
+    host.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_is_asked_to_stop_when_its_lease_is_over_though_the_store_is_away() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty_builder(&gate).await;
+    let inbox = inbox.lease_duration(Duration::from_secs(10)).build().await.unwrap();
+    schedule(inbox.scheduler(), 0..1, What::WaitOrStop).await;
+    let host = inbox.start().unwrap();
+    gate.began(1).await;
+    for verb in Verb::ALL {
+        store.trouble(verb, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
+    }
+    let begun = Instant::now();
+    gate.ended(1).await;
+    assert!(begun.elapsed() <= Duration::from_secs(12), "{:?}", begun.elapsed());
+    store.heal();
+    host.shutdown(Duration::ZERO).await;
+}
