@@ -239,3 +239,19 @@ async fn without_notifications_a_busy_handler_keeps_no_other_from_being_asked_fo
     host.shutdown(Duration::ZERO).await;
     assert!(ended < 20_000, "after {took:?}, from {at_first} to {ended} of 30000");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_with_two_keys_and_room_for_one_does_not_ask_all_the_time() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty_builder(&gate).await;
+    let inbox = inbox.only_handlers(["moved-new"]).concurrency(2).build().await.unwrap();
+    inbox.scheduler().schedule(Moved { number: 0 }, ScheduleOptions::new()).await.unwrap();
+    let host = inbox.start().unwrap();
+    gate.began(1).await;
+    // Every claim is counted, and does what it always does.
+    store.trouble(Verb::Lease, Trouble::Slow(Duration::ZERO), u32::MAX);
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert!(store.met() < 100, "{} claims in ten seconds", store.met());
+    gate.permit(1);
+    host.shutdown(Duration::from_secs(5)).await;
+}

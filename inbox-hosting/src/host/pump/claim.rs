@@ -95,22 +95,17 @@ impl<S: Store> Pump<S> {
             }
         }
         self.plan_poll(!found.is_empty(), now);
-        let mut asked_keys: HashMap<usize, usize> = HashMap::new();
+        let mut more = Vec::new();
         for (at, key, limit) in asked_for {
-            self.desk.places[at].hungry = false;
-            *asked_keys.entry(at).or_default() += 1;
-            let is_full = found.get(&key).is_some_and(|found| *found >= limit);
-            if is_full {
-                self.more.push(at);
+            self.desk.places[at].asked(1);
+            if found.get(&key).is_some_and(|found| *found >= limit) {
+                more.push(at);
             }
         }
-        // Those of whose keys some had no room are to be asked again.
-        let left_out = |(at, keys): &(&usize, &usize)| self.desk.places[**at].wanted.len() > **keys;
-        self.more.extend(asked_keys.iter().filter(left_out).map(|(at, _)| *at));
         // Where the last one filled its limit there may be more; so after news that came while the
         // claim was under way. Of suspects there may be more when this one is settled.
-        for at in std::mem::take(&mut self.more) {
-            self.desk.places[at].hungry = true;
+        for at in more {
+            self.desk.places[at].news();
         }
         if self.news {
             self.desk.news();

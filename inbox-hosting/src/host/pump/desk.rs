@@ -67,7 +67,7 @@ impl Desk {
 
     /// There may be something new for everyone.
     pub(super) fn news(&mut self) {
-        self.places.iter_mut().for_each(|place| place.hungry = true);
+        self.places.iter_mut().for_each(Place::news);
     }
 
     /// What is worth asking the store for, and for whom, while so many wait to be settled.

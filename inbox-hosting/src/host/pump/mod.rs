@@ -52,8 +52,6 @@ pub(super) struct Pump<S: Store> {
     news: bool,
     /// Whether no claim is under way because none is wanted.
     is_content: bool,
-    /// Handlers for which there may be more than the last claim brought.
-    more: Vec<usize>,
     /// No claim before, because the last one failed.
     claim_at: Instant,
     pause: Pause,
@@ -86,7 +84,6 @@ impl<S: Store> Pump<S> {
             claiming: None,
             news: false,
             is_content: false,
-            more: Vec::new(),
             claim_at: now,
             pause: Pause::new(Duration::from_millis(50), Duration::from_secs(2)),
             poll_at: now,

@@ -28,6 +28,8 @@ pub(super) struct Place {
     pub(super) running: usize,
     /// Whether there may be more in the store.
     pub(super) hungry: bool,
+    /// How many of its keys are still to be asked for, since there was news.
+    unasked: usize,
     /// Which of its keys is asked for first.
     turn: usize,
     pub(super) pace: Pace,
@@ -46,6 +48,7 @@ impl Place {
             queue: VecDeque::new(),
             running: 0,
             hungry: true,
+            unasked: wanted.len(),
             turn: 0,
             pace: Pace::default(),
             pipeline,
@@ -72,6 +75,18 @@ impl Place {
         // In large steps, unless there is nothing to do meanwhile, or a call waits for more.
         let is_worth_it = self.queue.len() < self.batch || room * 2 >= capacity;
         if is_worth_it { room } else { 0 }
+    }
+
+    /// There may be something new for any of its keys.
+    pub(super) fn news(&mut self) {
+        self.hungry = true;
+        self.unasked = self.wanted.len();
+    }
+
+    /// So many of its keys were asked for, and had no more than what was taken.
+    pub(super) fn asked(&mut self, keys: usize) {
+        self.unasked = self.unasked.saturating_sub(keys);
+        self.hungry = self.unasked > 0;
     }
 
     /// How its keys are asked for, so that all of them together bring no more than `room`; if there is
