@@ -7,7 +7,7 @@ use inbox::hosting::{Event, HostPhase, Observer};
 use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
 use tokio::time::Instant;
 
-use crate::kit::{self, Gate, What, builder, faulty, schedule};
+use crate::kit::{self, Gate, PATIENCE, What, builder, faulty, schedule};
 
 #[tokio::test]
 async fn an_old_handle_does_not_stop_a_new_host() {
@@ -120,8 +120,7 @@ async fn a_shutdown_is_bounded_by_a_store_that_panics_at_settling() {
     let inbox = builder(store.clone(), &gate).build().await.unwrap();
     let host = inbox.start().unwrap();
     store.trouble(Verb::Settle, Trouble::Panics, u32::MAX);
-    let stopping =
-        tokio::time::timeout(Duration::from_secs(6), host.shutdown(Duration::from_secs(1)));
+    let stopping = tokio::time::timeout(PATIENCE, host.shutdown(Duration::from_secs(1)));
     let ended = stopping.await.is_ok();
     let met = store.met();
     store.heal();

@@ -7,7 +7,7 @@ use inbox::hosting::Health;
 use inbox::store::StoreErrorKind;
 use inbox_tests::faulty::{Trouble, Verb};
 
-use crate::kit::{self, Gate, What, builder, faulty, health_is, schedule};
+use crate::kit::{self, Gate, What, faulty, faulty_builder, health_is, schedule};
 
 #[tokio::test]
 async fn a_host_that_starts_paused_is_live() {
@@ -47,13 +47,13 @@ async fn a_host_that_lets_handlers_finish_is_live() {
     assert!(health.is_live(), "{health}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_short_stall_after_does_not_flap() {
     let gate = Gate::default();
-    let store = inbox::sqlite::in_memory().await.unwrap();
-    let inbox = builder(store, &gate).stall_after(Duration::from_secs(1)).build().await.unwrap();
+    let (inbox, _) = faulty_builder(&gate).await;
+    let inbox = inbox.stall_after(Duration::from_millis(100)).build().await.unwrap();
     let _host = inbox.start().unwrap();
-    health_is(&inbox, inbox::hosting::Health::is_ready).await;
+    health_is(&inbox, Health::is_ready).await;
     for _ in 0..500 {
         tokio::time::sleep(Duration::from_millis(10)).await;
         let health = inbox.control().health();

@@ -190,15 +190,15 @@ async fn a_suspect_that_waits_for_a_stalled_handler_holds_no_other_suspect() {
     assert!(other.is_ok(), "{health}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn while_a_suspect_begins_nobody_else_does() {
     let gate = Gate::default();
     let store = inbox::sqlite::in_memory().await.unwrap();
-    let inbox = builder(store.clone(), &gate).build().await.unwrap();
+    let inbox = builder(store.clone(), &gate).renew_in_place().build().await.unwrap();
     schedule(inbox.scheduler(), 0..1, What::Wait).await;
     assert_eq!(store.lease(wanted("work"), Now::OfStore).await.unwrap().len(), 1);
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(store.reclaim(10, Now::OfStore).await.unwrap().returned, 1);
+    let later = Now::At(inbox::Timestamp::now() + Duration::from_secs(1));
+    assert_eq!(store.reclaim(10, later).await.unwrap().returned, 1);
     schedule(inbox.scheduler(), 1..5, What::Wait).await;
     let host = inbox.start().unwrap();
     gate.until(|seen| seen.began.contains_key(&0)).await;
