@@ -27,10 +27,7 @@ pub(super) async fn upkeep<S: Store>(shared: Arc<Shared<S>>) {
     loop {
         match round(&shared, &mut sweep).await {
             Ok(until_due) => {
-                // What could not be swept is still to be swept, however well the rest goes.
-                if !sweep.has_failed {
-                    board.well(HostLoop::Upkeep);
-                }
+                board.well(HostLoop::Upkeep);
                 pause.reset();
                 let longest = shared.options().poll_interval.min(SWEEP);
                 // What is due and was not moved is in someone else's hands: not at once again.
@@ -40,40 +37,54 @@ pub(super) async fn upkeep<S: Store>(shared: Arc<Shared<S>>) {
             Err(error) => {
                 board.failed(HostLoop::Upkeep, &error);
                 sleep(pause.next()).await;
-                // After an outage, everyone is first given the time to say that he is alive.
-                sweep.next = Some(Instant::now() + GRACE);
             }
         }
     }
 }
 
-/// When the next look for what vanished workers held is due, and whether the last one failed.
+/// When the next look for what vanished workers held is due, and whether the store was away before.
 #[derive(Debug, Default)]
 struct Sweep {
     next: Option<Instant>,
-    has_failed: bool,
+    was_away: bool,
 }
 
-/// One round; answers how long it is until the next delivery is due.
+/// One round; answers how long it is until the next delivery is due. What fails keeps nothing else from
+/// being done.
 async fn round<S: Store>(
     shared: &Shared<S>,
     sweep: &mut Sweep,
 ) -> Result<Option<Duration>, StoreError> {
+    let until_due = move_due(shared).await;
+    let is_back = until_due.is_ok() && sweep.was_away;
+    sweep.was_away = until_due.is_err();
+    if is_back {
+        // Everyone is first given the time to say that he is alive.
+        sweep.next = Some(Instant::now() + GRACE);
+    }
+    if sweep.next.is_none_or(|next| next <= Instant::now()) {
+        bring_back(shared).await?;
+        sweep.next = Some(Instant::now() + SWEEP);
+    }
+    until_due
+}
+
+async fn move_due<S: Store>(shared: &Shared<S>) -> Result<Option<Duration>, StoreError> {
     let inbox = &shared.inbox;
     give_up_lost(shared).await?;
-    if sweep.next.is_none_or(|next| next <= Instant::now()) {
-        sweep.has_failed = true;
-        let reclaimed = inbox.reclaim_expired().await?;
-        if reclaimed.moved() > 0 {
-            let Reclaimed { returned, dead, cancelled } = reclaimed;
-            tracing::warn!(returned, dead, cancelled, "brought back what vanished workers held");
-            shared.observers.tell(|| Event::Reclaimed(reclaimed));
-        }
-        inbox.route_unrouted().await?;
-        *sweep = Sweep { next: Some(Instant::now() + SWEEP), has_failed: false };
-    }
     inbox.promote_due().await?;
     inbox.store().next_due(inbox.scheduler().clock().now()).await
+}
+
+/// Brings back what vanished workers held, and routes what nobody routed.
+async fn bring_back<S: Store>(shared: &Shared<S>) -> Result<(), StoreError> {
+    let reclaimed = shared.inbox.reclaim_expired().await?;
+    if reclaimed.moved() > 0 {
+        let Reclaimed { returned, dead, cancelled } = reclaimed;
+        tracing::warn!(returned, dead, cancelled, "brought back what vanished workers held");
+        shared.observers.tell(|| Event::Reclaimed(reclaimed));
+    }
+    shared.inbox.route_unrouted().await
 }
 
 /// Tells the store of leases that this host could not renew in time, before anyone reclaims them.

@@ -2,8 +2,11 @@ use std::time::Duration;
 
 use inbox::ScheduleOptions;
 use inbox::postgres::tokio_postgres;
+use inbox::store::StoreErrorKind;
 
-use crate::kit::{Gate, Task, What, builder};
+use inbox_tests::faulty::{Trouble, Verb};
+
+use crate::kit::{Gate, Task, What, builder, faulty_builder, schedule};
 
 /// Statements of the server in this time.
 async fn statements(client: &tokio_postgres::Client, time: Duration) -> i64 {
@@ -34,4 +37,22 @@ async fn a_due_row_that_someone_holds_does_not_make_upkeep_spin() {
     gate.ended(1).await;
     host.shutdown(Duration::ZERO).await;
     assert!(held < 100, "{held}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_vanished_workers_held_comes_back_while_nothing_can_be_promoted() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty_builder(&gate).await;
+    let inbox = inbox.lease_duration(Duration::from_secs(1)).build().await.unwrap();
+    store.trouble(Verb::Promote, Trouble::Fails(StoreErrorKind::Other), u32::MAX);
+    schedule(inbox.scheduler(), 0..1, What::WaitOrStop).await;
+    let host = inbox.start().unwrap();
+    gate.began(1).await;
+    // Its lease is over when nobody renews it, and then it is a vanished worker's.
+    store.trouble(Verb::Renew, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
+    gate.until(|seen| seen.began.get(&0) == Some(&2)).await;
+    assert!(!inbox.control().health().is_live(), "what cannot be promoted is no secret");
+    store.heal();
+    gate.permit(1);
+    host.shutdown(Duration::from_secs(5)).await;
 }
