@@ -12,7 +12,7 @@ use crate::work::Judged;
 /// Before the deadline handlers are asked to stop: so much of the time, but no more than that.
 const GRACE: (u32, Duration) = (5, Duration::from_secs(5));
 
-/// After the deadline, how long it may take to end what is left and to tell the store.
+/// After the deadline, how long it may take to end what is left, and to tell the store.
 const LAST: Duration = Duration::from_secs(1);
 
 /// What became of what a host held when it was told to stop.
@@ -121,8 +121,8 @@ impl<S: Store> Pump<S> {
         let aborted: Vec<_> = std::mem::take(&mut self.aborted).into_iter().map(release).collect();
         let (store, now) = (self.shared.inbox.store(), self.shared.inbox.scheduler().clock().now());
         let (store, count) = (std::sync::Arc::clone(store), aborted.len() as u64);
-        // A little longer: everything up to here may have taken all the time.
-        let last = last.max(Instant::now() + LAST / 4);
+        // As long again: everything up to here may have taken all the time.
+        let last = last.max(Instant::now() + LAST);
         if !aborted.is_empty() {
             match timeout_at(last, store.settle(aborted, now)).await {
                 Ok(Ok(written)) => {
