@@ -63,18 +63,7 @@ async fn a_suspect_keeps_to_its_handlers_limit() {
     inbox.control().pause();
     tokio::time::sleep(Duration::from_millis(300)).await;
     one(200, What::Wait).await.unwrap();
-    let request = LeaseRequest {
-        host: "other".to_owned(),
-        duration: Duration::from_millis(100),
-        wanted: vec![Wanted {
-            handler_key: "single".to_owned(),
-            versions: vec![1],
-            limit: 1.try_into().unwrap(),
-            max_attempts: 5.try_into().unwrap(),
-        }],
-        tenants: None,
-    };
-    assert_eq!(store.lease(request, Now::OfStore).await.unwrap().len(), 1);
+    assert_eq!(store.lease(wanted("single"), Now::OfStore).await.unwrap().len(), 1);
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     inbox.control().resume();
     tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -130,18 +119,6 @@ async fn what_a_host_had_not_begun_when_it_was_cut_off_for_long_is_under_no_susp
     host.shutdown(Duration::from_secs(30)).await;
 }
 
-#[inbox_contract(name = "host.lonely", version = 1)]
-#[derive(Serialize, Deserialize)]
-struct Lonely {
-    number: u64,
-    what: What,
-}
-
-#[handler(key = "lonely", concurrency = 1)]
-async fn lonely(command: Lonely, State(gate): State<Gate>, context: Context) -> Result<(), String> {
-    gate.run(&Task { number: command.number, what: command.what }, &context).await
-}
-
 fn wanted(key: &str) -> LeaseRequest {
     LeaseRequest {
         host: "other".to_owned(),
@@ -163,7 +140,7 @@ async fn a_suspect_that_waits_for_a_stalled_handler_holds_no_other_suspect() {
     let inbox = builder(store.clone(), &gate).build().await.unwrap();
     let host = inbox.start().unwrap();
     let one =
-        |number, what| inbox.scheduler().schedule(Lonely { number, what }, ScheduleOptions::new());
+        |number, what| inbox.scheduler().schedule(Single { number, what }, ScheduleOptions::new());
     for number in 0..20 {
         one(number, What::Pass).await.unwrap();
     }
@@ -173,7 +150,7 @@ async fn a_suspect_that_waits_for_a_stalled_handler_holds_no_other_suspect() {
     inbox.control().pause();
     tokio::time::sleep(Duration::from_millis(300)).await;
     one(200, What::Pass).await.unwrap();
-    assert_eq!(store.lease(wanted("lonely"), Now::OfStore).await.unwrap().len(), 1);
+    assert_eq!(store.lease(wanted("single"), Now::OfStore).await.unwrap().len(), 1);
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     schedule(inbox.scheduler(), 300..301, What::Pass).await;
     assert_eq!(store.lease(wanted("work"), Now::OfStore).await.unwrap().len(), 1);
