@@ -7,7 +7,7 @@ use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::settle::{DoneOutcome, Settlement};
 use inbox::store::{
     Lease, LeaseRequest, LeaseStore as _, Maintain as _, Now, Route, Settle, StateStore as _,
-    Wanted,
+    Terms, Wanted,
 };
 use inbox::{ScheduleOptions, Scheduler};
 
@@ -38,6 +38,7 @@ impl Ours {
             versions: vec![1],
             limit,
             max_attempts: limit,
+            terms: Terms::default(),
         };
         let duration = Duration::from_mins(1);
         let request = LeaseRequest {

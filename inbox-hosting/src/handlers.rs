@@ -5,7 +5,7 @@ use std::sync::Arc;
 use inbox_core::dispatch::{Layers, Pipeline};
 use inbox_core::registry::Registry;
 use inbox_core::settle::Chances;
-use inbox_core::store::{KnownRoute, Route, Wanted};
+use inbox_core::store::{KnownRoute, Route, Terms, Wanted};
 
 /// The handlers of one host, each with all that stands around it.
 #[derive(Debug)]
@@ -79,6 +79,7 @@ impl Handlers {
                 versions: handler.descriptor().contract.lineage.versions().collect(),
                 limit,
                 max_attempts: handler.chances().max_attempts,
+                terms: Terms::default(),
             };
             handler.descriptor().keys().map(wanted).collect()
         };

@@ -11,7 +11,7 @@ use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{Acceptance, ScheduleError, ScheduleOptions};
 use inbox::store::{
     DeliveryState, Inspect as _, Lease, LeaseRequest, LeaseStore as _, Now, StoreError,
-    StoreErrorKind, Wanted,
+    StoreErrorKind, Terms, Wanted,
 };
 use inbox::{Inbox, State, handler, inbox_contract};
 use inbox_testing::fault::{Fault, FaultProxy};
@@ -134,6 +134,7 @@ async fn lease(store: &PostgresStore) -> Result<Vec<Lease>, StoreError> {
         versions: vec![1],
         limit: NonZeroU32::new(7).unwrap(),
         max_attempts: NonZeroU32::new(3).unwrap(),
+        terms: Terms::default(),
     };
     let (host, duration) = ("host".to_owned(), Duration::from_hours(1));
     store

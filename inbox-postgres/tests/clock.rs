@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::ScheduleOptions;
-use inbox::store::{DeliveryState, LeaseRequest, LeaseStore as _, Now, Wanted};
+use inbox::store::{DeliveryState, LeaseRequest, LeaseStore as _, Now, Terms, Wanted};
 use inbox::{Context, Inbox, Timestamp, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
 use serde::{Deserialize, Serialize};
@@ -101,6 +101,7 @@ async fn a_lease_expires_by_the_databases_clock() {
             versions: vec![1],
             limit: std::num::NonZeroU32::MIN,
             max_attempts: std::num::NonZeroU32::MIN,
+            terms: Terms::default(),
         };
         let (host, duration) = ("gone".to_owned(), Duration::from_mins(10));
         let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };

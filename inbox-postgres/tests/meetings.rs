@@ -8,7 +8,7 @@ use std::time::Duration;
 use inbox::postgres::tokio_postgres::Client;
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{ScheduleOptions, Start};
-use inbox::store::{Inspect as _, LeaseRequest, LeaseStore as _, LeaseToken, Now, Wanted};
+use inbox::store::{Inspect as _, LeaseRequest, LeaseStore as _, LeaseToken, Now, Terms, Wanted};
 use inbox::{Inbox, MessageId, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,7 @@ async fn lease(store: &PostgresStore) -> Vec<LeaseToken> {
         versions: vec![1],
         limit: NonZeroU32::MIN,
         max_attempts: NonZeroU32::MIN,
+        terms: Terms::default(),
     });
     let (host, duration) = ("host".to_owned(), Duration::from_mins(1));
     let request = LeaseRequest { host, duration, wanted: wanted.into(), tenants: None };

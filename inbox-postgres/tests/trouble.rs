@@ -12,7 +12,7 @@ use inbox::schedule::ScheduleOptions;
 use inbox::settle::{DoneOutcome, Settlement};
 use inbox::store::{
     DeliveryState, Inspect as _, Lease, LeaseRequest, LeaseStore as _, Maintain as _, Now, Settle,
-    StateStore as _, Wanted,
+    StateStore as _, Terms, Wanted,
 };
 use inbox::{Inbox, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
@@ -51,6 +51,7 @@ async fn lease(inbox: &Inbox<PostgresStore>, limit: u32, duration: Duration) -> 
         versions: vec![1],
         limit,
         max_attempts: NonZeroU32::new(3).unwrap(),
+        terms: Terms::default(),
     };
     let request =
         LeaseRequest { host: "host".to_owned(), duration, wanted: vec![wanted], tenants: None };

@@ -11,7 +11,7 @@ use inbox::sqlite::rusqlite::{Connection, params};
 use inbox::sqlite::{SqliteOptions, SqliteStore, open};
 use inbox::store::{
     DeliveryFilter, DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Now,
-    StateStore as _, StoreErrorKind, Wanted,
+    StateStore as _, StoreErrorKind, Terms, Wanted,
 };
 use inbox::{Inbox, MessageId, ScheduleOptions, handler, inbox_contract};
 use serde::{Deserialize, Serialize};
@@ -185,8 +185,13 @@ async fn a_store_locked_by_another_program_is_busy_and_the_command_can_be_schedu
 
 fn request() -> LeaseRequest {
     let limit = NonZeroU32::new(10).unwrap();
-    let wanted =
-        Wanted { handler_key: "note".to_owned(), versions: vec![1], limit, max_attempts: limit };
+    let wanted = Wanted {
+        handler_key: "note".to_owned(),
+        versions: vec![1],
+        limit,
+        max_attempts: limit,
+        terms: Terms::default(),
+    };
     let duration = Duration::from_hours(1);
     LeaseRequest { host: "test".to_owned(), duration, wanted: vec![wanted], tenants: None }
 }

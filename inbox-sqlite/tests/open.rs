@@ -10,7 +10,8 @@ use std::time::Duration;
 use inbox_core::Now;
 use inbox_core::message::MessageId;
 use inbox_core::store::{
-    Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, StoreError, StoreErrorKind, Wanted,
+    Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, StoreError, StoreErrorKind, Terms,
+    Wanted,
 };
 use inbox_sqlite::rusqlite::{Connection, TransactionBehavior};
 use inbox_sqlite::{SqliteOptions, open};
@@ -138,6 +139,7 @@ async fn what_the_first_release_stored_is_leased_for_its_tenant() {
             versions: vec![1],
             limit: NonZeroU32::MAX,
             max_attempts: NonZeroU32::MAX,
+            terms: Terms::default(),
         };
         let request = LeaseRequest {
             host: "test".to_owned(),

@@ -12,7 +12,7 @@ use inbox::sqlite::rusqlite::{Connection, TransactionBehavior};
 use inbox::sqlite::{SqliteStore, in_memory, open};
 use inbox::store::{
     BellListener, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now, Route,
-    StateStore as _, StoreError, StoreErrorKind, Wanted,
+    StateStore as _, StoreError, StoreErrorKind, Terms, Wanted,
 };
 use inbox::{Timestamp, inbox_contract};
 use serde::{Deserialize, Serialize};
@@ -155,7 +155,8 @@ async fn held(store: &SqliteStore) -> LeaseToken {
     store.register_routes(vec![route], Now::OfStore).await.unwrap();
     schedule(store, 1).await;
     let (limit, max_attempts) = (NonZeroU32::MIN, NonZeroU32::MIN);
-    let wanted = Wanted { handler_key, versions: vec![1], limit, max_attempts };
+    let wanted =
+        Wanted { handler_key, versions: vec![1], limit, max_attempts, terms: Terms::default() };
     let (host, duration) = ("host".to_owned(), PATIENCE);
     let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
     store.lease(request, Now::OfStore).await.unwrap()[0].token

@@ -5,7 +5,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use inbox::store::{LeaseRequest, LeaseStore as _, Wanted};
+use inbox::store::{LeaseRequest, LeaseStore as _, Terms, Wanted};
 use inbox::testing::TestInbox;
 use inbox::{handler, inbox_contract};
 use inbox_tests::log::captured;
@@ -25,6 +25,7 @@ async fn vanish(inbox: &TestInbox) {
         versions: vec![1],
         limit: NonZeroU32::MIN,
         max_attempts: NonZeroU32::MIN,
+        terms: Terms::default(),
     };
     let (host, duration) = ("gone".to_owned(), Duration::from_secs(1));
     let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };

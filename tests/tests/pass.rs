@@ -10,7 +10,7 @@ use std::time::Duration;
 use inbox::schedule::Priority;
 use inbox::store::{
     Clock as _, DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, Now,
-    StoreErrorKind, Wanted,
+    StoreErrorKind, Terms, Wanted,
 };
 use inbox::testing::{TestClock, TestInbox};
 use inbox::{
@@ -209,6 +209,7 @@ async fn vanish(inbox: &TestInbox) {
         versions: vec![1],
         limit,
         max_attempts: NonZeroU32::MIN,
+        terms: Terms::default(),
     };
     let duration = Duration::from_mins(1);
     let request =

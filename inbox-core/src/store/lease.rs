@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::{Bell, StoreError, StoreFuture};
+use super::{Bell, StoreError, StoreFuture, Terms};
 use crate::dispatch::Delivery;
 use crate::message::MessageId;
 use crate::{Now, Timestamp};
@@ -111,6 +111,8 @@ pub struct Wanted {
     /// A delivery is given this many attempts; the store needs to know for those that never report
     /// back.
     pub max_attempts: NonZeroU32,
+    /// How these deliveries stand to each other.
+    pub terms: Terms,
 }
 
 /// One or more deliveries of one handler key that one worker holds for a while.

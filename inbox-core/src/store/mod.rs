@@ -26,6 +26,7 @@ mod lease;
 mod maintain;
 mod record;
 mod state;
+mod terms;
 mod writer;
 
 use std::pin::Pin;
@@ -42,6 +43,7 @@ pub use lease::{
 pub use maintain::{KnownRoute, Maintain, Reclaimed, Route};
 pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};
 pub use state::{Settle, StateStore};
+pub use terms::{AfterDead, Terms};
 pub use writer::{Accepted, StoredMessage, Writer};
 
 /// What a verb will answer.

@@ -10,7 +10,7 @@ use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{ScheduleOptions, Scheduler};
 use inbox::store::{
     BellListener, Lease, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now, Route,
-    Wanted,
+    Terms, Wanted,
 };
 use inbox::{Timestamp, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
@@ -63,6 +63,7 @@ pub(crate) async fn lease(store: &PostgresStore) -> Vec<Lease> {
         versions: vec![1],
         limit: NonZeroU32::MAX,
         max_attempts: NonZeroU32::MIN,
+        terms: Terms::default(),
     };
     let (host, duration) = ("host".to_owned(), HOLD);
     let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };

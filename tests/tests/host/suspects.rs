@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use inbox::store::{
     DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, Now, StoreErrorKind,
-    Wanted,
+    Terms, Wanted,
 };
 use inbox::{Context, ScheduleOptions, State, handler, inbox_contract};
 use inbox_tests::faulty::{Trouble, Verb};
@@ -85,6 +85,7 @@ async fn many_suspects_follow_each_other_without_waiting_for_a_poll() {
         versions: vec![1],
         limit: 100.try_into().unwrap(),
         max_attempts: 5.try_into().unwrap(),
+        terms: Terms::default(),
     };
     let (host, duration) = ("gone".to_owned(), Duration::from_secs(1));
     let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
@@ -128,6 +129,7 @@ fn wanted(key: &str) -> LeaseRequest {
             versions: vec![1],
             limit: 1.try_into().unwrap(),
             max_attempts: 5.try_into().unwrap(),
+            terms: Terms::default(),
         }],
         tenants: None,
     }

@@ -3,7 +3,7 @@ use std::num::NonZeroU32;
 use inbox_core::Timestamp;
 use inbox_core::dispatch::Delivery;
 use inbox_core::message::MessageId;
-use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Wanted};
+use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Terms, Wanted};
 
 use super::HOLD;
 use super::bench::{Bench, must};
@@ -33,6 +33,7 @@ pub(crate) fn wanted(handler_key: &str, limit: u32) -> Wanted {
         versions: vec![1],
         limit: NonZeroU32::MIN.saturating_add(limit.saturating_sub(1)),
         max_attempts: NonZeroU32::MIN.saturating_add(MAX_ATTEMPTS - 1),
+        terms: Terms::default(),
     }
 }
 

@@ -1,0 +1,24 @@
+use std::num::NonZeroU32;
+
+/// How the deliveries of one handler stand to each other, in the whole fleet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// Each delivery has a lease of its own, so that what is written under one waits for no other.
+    pub apart: bool,
+    /// What becomes of a lane whose head is dead.
+    pub after_dead: AfterDead,
+    /// At most this many are held at once.
+    pub fleet: Option<NonZeroU32>,
+    /// At most this many of one concurrency key are held at once.
+    pub per_key: Option<NonZeroU32>,
+}
+
+/// What becomes of the deliveries behind one that is dead, where they share an ordering key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum AfterDead {
+    /// They wait until someone decides: retries the dead one, cancels it, or lets the next one pass.
+    #[default]
+    Block,
+    /// The next one has its turn.
+    Pass,
+}
