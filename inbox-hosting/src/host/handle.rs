@@ -34,9 +34,9 @@ impl HostHandle {
     /// to `time`. A little before that is over they are asked to stop, through their cancellation
     /// tokens; then they are cut off. What they were at is given back, its attempt not counted.
     ///
-    /// Ends within `time` and about four seconds, whatever the store and the handlers do. A handler that
+    /// Ends within `time` and about five seconds, whatever the store and the handlers do. A handler that
     /// does not let go of its thread keeps its delivery until the lease expires, so that nobody begins
-    /// it meanwhile.
+    /// it meanwhile. If handlers hold every thread of the runtime, only `main` is left to be told.
     ///
     /// Called again with less time, it is over earlier. If the future is dropped, the host stops all
     /// the same.

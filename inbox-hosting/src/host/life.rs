@@ -48,11 +48,11 @@ pub(super) fn begin<S: Store>(
         listens: AtomicBool::new(false),
     });
     let stop_renewing = CancellationToken::new();
+    let (reporting, report) = watch::channel(None);
     let renewer = match options.processes && options.renews_apart {
-        true => Some(renew::apart(Arc::clone(&shared), stop_renewing.clone())?),
+        true => Some(renew::apart(Arc::clone(&shared), stop_renewing.clone(), reporting.clone())?),
         false => None,
     };
-    let (reporting, report) = watch::channel(None);
     let threads = Threads { stop_renewing: stop_renewing.drop_guard(), renewer, observed };
     tokio::spawn(live(shared, threads, reporting));
     Ok(report)

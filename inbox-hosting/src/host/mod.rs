@@ -6,6 +6,7 @@
 //! | `life` | all of it, from its start to its end |
 //! | `pump` | lease, dispatch, settle |
 //! | `leases`, `renew` | the leases it holds, and the thread that keeps them |
+//! | `overdue` | that its end is told also when its runtime does not move |
 //! | `listen`, `upkeep` | what wakes the pump: other processes, and time |
 //! | `supervise`, `pause` | loops that fail, and how long to wait then |
 //! | `control`, `board`, `health` | pause, resume and drain; how the host is |
@@ -20,6 +21,7 @@ mod life;
 mod listen;
 mod observe;
 mod options;
+mod overdue;
 mod pause;
 mod pump;
 mod renew;

@@ -3,29 +3,35 @@ use std::time::Duration;
 
 use inbox_core::store::{Renewer, Store, StoreError, StoreErrorKind};
 use tokio::runtime;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::overdue::overdue;
 use super::shared::Shared;
 use super::supervise::supervise;
-use super::{HostError, HostLoop};
+use super::{HostError, HostLoop, ShutdownReport};
 
 /// How often it comes around, whether there is anything to renew or not.
 const ROUND: Duration = Duration::from_secs(1);
 
 /// Starts the renewer on a thread of its own, with a runtime of its own: handlers that block every
-/// thread of the program cannot keep leases from being renewed. Answers how to wait for its end.
+/// thread of the program cannot keep leases from being renewed, nor a shutdown from being over. Answers
+/// how to wait for its end.
 pub(super) fn apart<S: Store>(
     shared: Arc<Shared<S>>,
     stop: CancellationToken,
+    reporting: watch::Sender<Option<ShutdownReport>>,
 ) -> Result<oneshot::Receiver<()>, HostError> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(HostError::Thread)?;
     let (ending, ended) = oneshot::channel();
     let thread = std::thread::Builder::new().name("inbox-renewer".to_owned());
     let renewing = move || {
-        runtime.block_on(in_place(shared, stop));
+        runtime.block_on(async {
+            let overdue = overdue(Arc::clone(&shared.control), shared.stop.clone(), reporting);
+            tokio::join!(in_place(shared, stop.clone()), stop.run_until_cancelled(overdue))
+        });
         // What the store has under way for us must not outlive the thread, nor hold it.
         runtime.shutdown_background();
         // Nobody may wait.

@@ -80,6 +80,33 @@ async fn a_handler_that_blocks_its_thread_does_not_hold_the_shutdown_and_keeps_i
     gate.unblock();
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn handlers_that_block_every_thread_do_not_hold_the_shutdown_and_keep_their_deliveries() {
+    let gate = Gate::default();
+    let inbox = kit::in_memory(&gate).await;
+    schedule(inbox.scheduler(), 0..2, What::Block).await;
+    let host = inbox.start().unwrap();
+    gate.until(|seen| seen.running == 2).await;
+    // Should it wait for them, they go on in the end.
+    let (over, is_over) = std::sync::mpsc::channel();
+    let releasing = std::thread::spawn({
+        let gate = gate.clone();
+        move || {
+            let is_late = is_over.recv_timeout(LONGEST).is_err();
+            gate.unblock();
+            is_late
+        }
+    });
+    let report = host.shutdown(Duration::ZERO).await;
+    let counts = inbox.store().counts().await.unwrap();
+    let _ = over.send(());
+    assert!(!releasing.join().unwrap(), "it waited for them: {report:?}");
+    assert_eq!((report.released, report.left), (0, 2));
+    assert!(counts.iter().all(|of| of.state == DeliveryState::Processing), "{counts:?}");
+    // With its threads, the host ends too, and another one can begin.
+    health_is(&inbox, |health| health.phase == HostPhase::Stopped).await;
+}
+
 #[tokio::test]
 async fn a_second_call_with_less_time_ends_a_shutdown_earlier() {
     let gate = Gate::default();
