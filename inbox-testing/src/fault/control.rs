@@ -39,12 +39,33 @@ pub(super) struct Control {
     pub(super) fault: watch::Sender<Fault>,
     lose: Mutex<Option<Lose>>,
     lost: AtomicU64,
+    requests: AtomicU64,
+    /// What becomes of the network when so many requests have come.
+    breaks: Mutex<Option<(u64, Fault)>>,
 }
 
 impl Control {
     pub(super) fn new(target: SocketAddr) -> Self {
         let (target, fault) = (watch::Sender::new(target), watch::Sender::new(Fault::None));
-        Self { target, fault, lose: Mutex::new(None), lost: AtomicU64::new(0) }
+        let (lost, requests) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { target, fault, lose: Mutex::new(None), lost, requests, breaks: Mutex::new(None) }
+    }
+
+    pub(super) fn break_at(&self, requests: u64, fault: Fault) {
+        *held(&self.breaks) = Some((requests, fault));
+    }
+
+    /// A client has sent something. The network may break with it.
+    pub(super) fn request(&self) {
+        let count = self.requests.fetch_add(1, Ordering::SeqCst);
+        let broken = held(&self.breaks).take_if(|(at, _)| *at <= count);
+        if let Some((_, fault)) = broken {
+            self.fault.send_replace(fault);
+        }
+    }
+
+    pub(super) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::SeqCst)
     }
 
     pub(super) fn lose_next(&self) {
@@ -78,7 +99,11 @@ impl Control {
     }
 
     fn lose(&self) -> MutexGuard<'_, Option<Lose>> {
-        // Nothing is half-done when a holder panics: every change is one assignment.
-        self.lose.lock().unwrap_or_else(PoisonError::into_inner)
+        held(&self.lose)
     }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is half-done when a holder panics: every change is one assignment.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

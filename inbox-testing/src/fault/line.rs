@@ -67,6 +67,7 @@ impl Line {
             if count == 0 {
                 return Ok(());
             }
+            self.control.request();
             match self.fault().await {
                 Fault::BlackHole => self.is_damaged.store(true, Ordering::SeqCst),
                 _ => {

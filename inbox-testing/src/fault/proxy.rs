@@ -58,6 +58,19 @@ impl FaultProxy {
         self.set(Fault::None);
     }
 
+    /// Breaks the network when clients have sent so many requests in all, with the next one: before it
+    /// arrives, or, where the network is half open, before it is answered. For tests that break it
+    /// everywhere, one place after the other.
+    pub fn break_at(&self, requests: u64, fault: Fault) {
+        self.control.break_at(requests, fault);
+    }
+
+    /// How many requests clients have sent: pieces of what they say, as the network carries them.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.control.requests()
+    }
+
     /// Loses the answer to what is sent next, on whatever connection: the server does what it was
     /// asked, and then the connection is reset.
     pub fn lose_next_reply(&self) {

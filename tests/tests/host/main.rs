@@ -6,6 +6,7 @@ mod claims;
 mod control;
 mod drops;
 mod ends;
+mod everywhere;
 mod harm;
 mod health;
 mod kit;
