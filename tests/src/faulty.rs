@@ -32,13 +32,15 @@ pub enum Verb {
     NextDue,
     /// `check`.
     Check,
+    /// `route`.
+    Route,
     /// `release`.
     Release,
 }
 
 impl Verb {
     /// All that a host asks for in any case.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Lease,
         Self::Renew,
         Self::Settle,
@@ -46,6 +48,7 @@ impl Verb {
         Self::Promote,
         Self::NextDue,
         Self::Check,
+        Self::Route,
     ];
 }
 
@@ -228,7 +231,7 @@ impl Maintain for FaultyStore {
     }
 
     fn route(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        self.store.route(limit, now)
+        self.meet(Verb::Route, self.store.route(limit, now))
     }
 
     fn promote(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
