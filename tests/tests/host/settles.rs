@@ -2,11 +2,36 @@
 
 use std::time::Duration;
 
-use inbox::store::StoreErrorKind;
+use inbox::store::{DeliveryState, Inspect as _, StoreErrorKind};
 use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
 use tokio::time::Instant;
 
-use crate::kit::{Gate, What, builder, faulty, schedule};
+use crate::kit::{Gate, PATIENCE, What, builder, faulty, health_is, schedule};
+
+#[tokio::test(start_paused = true)]
+async fn a_delivery_that_is_alone_is_leased_handled_and_settled_without_waiting_for_time() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty(&gate).await;
+    let host = inbox.start().unwrap();
+    health_is(&inbox, inbox::hosting::Health::is_ready).await;
+    // This clock does not move while a thread is busy: whoever waits for it waits for ever.
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let busy = tokio::task::spawn_blocking(move || held.recv());
+    let (begun, frozen) = (std::time::Instant::now(), Instant::now());
+    for number in 0..10 {
+        let id = schedule(inbox.scheduler(), [number], What::Pass).await[0];
+        while inbox.status(id).await.unwrap().unwrap().deliveries[0].state
+            != DeliveryState::Completed
+        {
+            assert!(begun.elapsed() < PATIENCE, "{:?}", store.counts().await);
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(frozen.elapsed(), Duration::ZERO);
+    drop(release);
+    busy.await.unwrap().unwrap_err();
+    host.shutdown(Duration::ZERO).await;
+}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failures_are_written_while_successes_keep_coming() {

@@ -6,6 +6,7 @@ use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::Start;
 use inbox::sqlite::SqliteStore;
 use inbox::store::{DeliveryState, Store};
+use inbox::testing::fault::{Fault, FaultProxy};
 use inbox::testing::postgres::PostgresDatabase;
 use inbox::{Inbox, ScheduleOptions};
 
@@ -141,4 +142,37 @@ async fn a_listener_that_is_cut_is_red_and_listens_again_while_polling_goes_on()
     schedule(elsewhere.scheduler(), 0..1, What::Pass).await;
     gate.ended(1).await;
     health_is(&inbox, |health| !is_red(health)).await;
+}
+
+#[tokio::test]
+async fn while_nobody_can_listen_all_is_found_and_the_listener_is_red() {
+    let database = PostgresDatabase::create().await.unwrap();
+    let proxy = FaultProxy::before(database.config()).await.unwrap();
+    let port = |config: &inbox::postgres::tokio_postgres::Config| config.get_ports()[0].to_string();
+    let listen_at = database.url().replace(&port(database.config()), &port(proxy.config()));
+    let gate = Gate::default();
+    // Only the listener goes through the network that fails.
+    let options = PostgresOptions::new().ensure_schema().connections(4).listen_at(listen_at);
+    let store = options.open(&database.url()).await.unwrap();
+    let inbox = builder(store, &gate).build().await.unwrap();
+    let _host = inbox.start().unwrap();
+    has_looked(&inbox).await;
+    let elsewhere =
+        Inbox::builder(postgres(&database).await).scheduler_only().build().await.unwrap();
+    let is_red = |health: &inbox::hosting::Health| {
+        health.problems().any(|problem| problem.starts_with("listener"))
+    };
+    let mut next = 0..;
+    for fault in [Fault::Reset, Fault::BlackHole] {
+        proxy.set(fault);
+        health_is(&inbox, is_red).await;
+        for number in next.by_ref().take(3) {
+            schedule(elsewhere.scheduler(), [number], What::Pass).await;
+            gate.ended(usize::try_from(number).unwrap() + 1).await;
+        }
+        let health = inbox.control().health();
+        assert!(is_red(&health) && health.is_live() && health.is_ready(), "{health}");
+        proxy.heal();
+        health_is(&inbox, |health| !is_red(health)).await;
+    }
 }
