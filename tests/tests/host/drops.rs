@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use inbox::hosting::HostPhase;
 use inbox::postgres::deadpool_postgres::{Manager, Pool};
-use inbox::postgres::tokio_postgres::NoTls;
+use inbox::postgres::tokio_postgres::{Client, NoTls};
 use inbox::postgres::{PostgresOptions, PostgresStore};
-use inbox::store::{DeliveryState, Inspect as _};
+use inbox::schedule::Start;
+use inbox::store::{DeliveryFilter, DeliveryState, Inspect as _};
 use inbox::testing::postgres::PostgresDatabase;
-use inbox::{Inbox, ScheduleOptions};
+use inbox::{Inbox, MessageId, ScheduleOptions};
 
 use crate::kit::{Gate, PATIENCE, Task, What, builder, health_is, schedule};
 
@@ -36,8 +37,18 @@ struct Place {
     pool: Pool,
     tasks: usize,
     next: u64,
+    /// Looks at what the server knows of the others.
+    admin: Client,
     database: PostgresDatabase,
 }
+
+/// Locks and transactions that somebody has left behind, once nothing is asked any more.
+const HELD: &str = "SELECT
+    (SELECT count(*) FROM pg_stat_activity
+     WHERE datname = current_database() AND pid <> pg_backend_pid()
+       AND (state LIKE 'idle in transaction%' OR state = 'active'))
+    + (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))";
 
 impl Place {
     async fn new() -> Self {
@@ -51,7 +62,8 @@ impl Place {
         // Each connection has a task of its own, so all of them are made now.
         let all = [pool.get().await.unwrap(), pool.get().await.unwrap(), pool.get().await.unwrap()];
         drop(all);
-        let mut place = Self { inbox, gate, pool, tasks: 0, next: 0, database };
+        let admin = database.connect().await.unwrap();
+        let mut place = Self { inbox, gate, pool, tasks: 0, next: 0, admin, database };
         place.tasks = place.alive();
         place
     }
@@ -80,13 +92,14 @@ impl Place {
             let held = counts.iter().any(|count| count.state == DeliveryState::Processing);
             let phase = self.inbox.control().health().phase;
             let is_over = phase == HostPhase::New || phase == HostPhase::Stopped;
-            if is_over && is_idle && !held && self.alive() <= self.tasks {
+            let locks: i64 = self.admin.query_one(HELD, &[]).await.unwrap().get(0);
+            if is_over && is_idle && !held && locks == 0 && self.alive() <= self.tasks {
                 return;
             }
             let tasks = (self.alive(), self.tasks);
             assert!(
                 begun.elapsed() < PATIENCE,
-                "{case}: {phase:?} {status:?} {counts:?} {tasks:?}"
+                "{case}: {phase:?} {status:?} {counts:?} {tasks:?} {locks} locks"
             );
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -181,4 +194,77 @@ async fn passes_and_schedules_that_are_dropped_wherever_they_wait_leave_nothing_
             break;
         }
     }
+}
+
+/// Drops what is made for each number of polls, until it comes to its end.
+async fn is_dropped_everywhere<T>(
+    place: &Place,
+    name: &str,
+    make: impl AsyncFn(&Inbox<PostgresStore>, &Pool, usize) -> T,
+) {
+    for polls in 0.. {
+        let (inbox, pool) = (&place.inbox, &place.pool);
+        let has_ended = dropped_after(polls, Box::pin(make(inbox, pool, polls))).await;
+        place.is_clean(&format!("{name} dropped after {polls} polls")).await;
+        if has_ended {
+            return;
+        }
+    }
+}
+
+fn some(polls: usize) -> Vec<(Task, ScheduleOptions)> {
+    let one = |number: u64| {
+        let key = format!("{number} of {polls}");
+        (Task { number, what: What::Pass }, ScheduleOptions::new().idempotency_key(key))
+    };
+    (0..3).map(one).collect()
+}
+
+#[tokio::test]
+async fn schedules_of_many_and_in_a_transaction_that_are_dropped_leave_nothing_behind() {
+    let place = Place::new().await;
+    is_dropped_everywhere(&place, "many", async |inbox, _, polls| {
+        inbox.scheduler().schedule_all(some(polls)).await.unwrap();
+    })
+    .await;
+    is_dropped_everywhere(&place, "bulk", async |inbox, _, polls| {
+        inbox.scheduler().schedule_bulk(some(polls)).await.unwrap();
+    })
+    .await;
+    is_dropped_everywhere(&place, "in a transaction", async |inbox, pool, polls| {
+        let mut connection = pool.get().await.unwrap();
+        let transaction = connection.transaction().await.unwrap();
+        let within = inbox.scheduler().within(&transaction);
+        for (task, options) in some(polls) {
+            within.schedule(task, options).await.unwrap();
+        }
+        drop(within);
+        transaction.commit().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn builds_looks_and_moves_that_are_dropped_wherever_they_wait_leave_nothing_behind() {
+    let mut place = Place::new().await;
+    let gate = place.gate.clone();
+    is_dropped_everywhere(&place, "build", async |inbox, _, _| {
+        builder((**inbox.store()).clone(), &gate).build().await.unwrap();
+    })
+    .await;
+    place.tasks(What::Pass).await;
+    let filter = DeliveryFilter::default;
+    let id: MessageId = place.inbox.list(filter()).await.unwrap().deliveries[0].message_id;
+    is_dropped_everywhere(&place, "status", async |inbox, _, _| inbox.status(id).await).await;
+    is_dropped_everywhere(&place, "list", async |inbox, _, _| inbox.list(filter()).await).await;
+    is_dropped_everywhere(&place, "retry", async |inbox, _, _| inbox.retry(id, "work").await).await;
+    is_dropped_everywhere(&place, "reschedule", async |inbox, _, _| {
+        inbox.reschedule(id, Start::Immediately).await.unwrap();
+    })
+    .await;
+    is_dropped_everywhere(&place, "cancel", async |inbox, _, _| inbox.cancel(id).await).await;
+    is_dropped_everywhere(&place, "run now", async |inbox, _, _| {
+        inbox.run_now(Task { number: 1_000_000, what: What::Pass }).await.unwrap();
+    })
+    .await;
 }
