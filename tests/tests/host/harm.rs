@@ -1,38 +1,59 @@
 //! What one handler does harms no other delivery.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use inbox::hosting::{Event, Observer};
 use inbox::store::{DeliveryFilter, DeliveryState, Inspect as _};
 use inbox::{Context, Inbox, ScheduleOptions, State, handler, inbox_contract};
 use serde::{Deserialize, Serialize};
 
 use crate::kit::{self, Gate, Task, What, all_are, builder, health_is, schedule};
 
-/// So short that a test need not wait for long until it is over.
-const LEASE: Duration = Duration::from_millis(300);
+/// So short that a test need not wait for long until it is over, and so long that a busy machine renews
+/// it in time.
+const LEASE: Duration = Duration::from_millis(800);
 
 /// Waits for so long as several leases take.
 async fn several_leases() {
     tokio::time::sleep(LEASE * 4).await;
 }
 
+/// Counts the leases that a host loses.
+struct Losses(Arc<AtomicUsize>);
+
+impl Observer for Losses {
+    fn notice(&self, event: &Event) {
+        if matches!(event, Event::LeaseLost(_) | Event::Reclaimed(_)) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_handler_that_takes_longer_than_a_lease_runs_once_and_so_does_what_waits_behind_it() {
     let gate = Gate::default();
     let store = inbox::sqlite::in_memory().await.unwrap();
-    let inbox = builder(store, &gate).concurrency(1).lease_duration(LEASE).build().await.unwrap();
+    let lost = Arc::default();
+    let inbox = builder(store, &gate).concurrency(1).lease_duration(LEASE);
+    let inbox = inbox.observer(Losses(Arc::clone(&lost))).build().await.unwrap();
     // Fast at first, so that the host leases ahead.
     schedule(inbox.scheduler(), 0..50, What::Pass).await;
     let host = inbox.start().unwrap();
     gate.ended(50).await;
-    schedule(inbox.scheduler(), 50..60, What::Wait).await;
+    schedule(inbox.scheduler(), 50..51, What::Wait).await;
     gate.began(51).await;
+    // Under leases of which nothing is begun.
+    schedule(inbox.scheduler(), 51..60, What::Wait).await;
+    health_is(&inbox, |health| health.load.buffered > 0).await;
     several_leases().await;
     gate.permit(10);
     let seen = gate.ended(60).await;
     assert!(seen.began.values().all(|times| *times == 1), "{seen:?}");
     assert_eq!(all_are(&**inbox.store(), DeliveryState::Completed).await, 60);
     host.shutdown(Duration::ZERO).await;
+    assert_eq!(lost.load(Ordering::SeqCst), 0, "leases were not kept");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -180,5 +201,31 @@ async fn a_delivery_whose_message_is_gone_is_dead_and_the_others_are_handled() {
     let dead = inbox.list(DeliveryFilter::in_state(DeliveryState::Dead)).await.unwrap();
     assert_eq!(dead.deliveries.len(), 1);
     assert_eq!(dead.deliveries[0].message_id, ids[1]);
+    host.shutdown(Duration::from_secs(30)).await;
+}
+
+#[tokio::test]
+async fn rows_that_someone_deletes_while_handlers_are_at_them_harm_no_other() {
+    let database = inbox::testing::postgres::PostgresDatabase::create().await.unwrap();
+    let options = inbox::postgres::PostgresOptions::new().ensure_schema().connections(4);
+    let store = options.open(&database.url()).await.unwrap();
+    let gate = Gate::default();
+    let inbox = builder(store, &gate).lease_duration(LEASE * 4).build().await.unwrap();
+    let host = inbox.start().unwrap();
+    schedule(inbox.scheduler(), 0..2, What::Wait).await;
+    schedule(inbox.scheduler(), 2..4, What::WaitOrStop).await;
+    gate.began(4).await;
+    let admin = database.connect().await.unwrap();
+    let delete = "DELETE FROM inbox.lease; DELETE FROM inbox.message";
+    admin.batch_execute(delete).await.unwrap();
+    schedule(inbox.scheduler(), 4..8, What::Wait).await;
+    gate.began(8).await;
+    // The renewer notices, and asks them to stop; those who do not are done for nobody.
+    gate.until(|seen| seen.ended.len() == 2).await;
+    gate.permit(6);
+    gate.ended(8).await;
+    health_is(&inbox, |health| health.load.held() == 0 && health.problems().next().is_none()).await;
+    assert_eq!(all_are(&**inbox.store(), DeliveryState::Completed).await, 4);
+    assert!(gate.seen().began.values().all(|times| *times == 1), "{:?}", gate.seen());
     host.shutdown(Duration::from_secs(30)).await;
 }
