@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::time::sleep;
 
 use super::Fault;
@@ -25,8 +25,9 @@ pub(super) struct Line {
 
 impl Line {
     /// Carries bytes until one side closes or the network breaks.
-    pub(super) async fn run(client: TcpStream, control: Arc<Control>) -> io::Result<()> {
-        // Dropped, it is reset, not closed with good manners.
+    pub(super) async fn run(mut client: TcpStream, control: Arc<Control>) -> io::Result<()> {
+        // Dropped, it is reset, not closed with good manners: so it is lent in halves below, for a half
+        // that is owned says goodbye.
         client.set_zero_linger()?;
         client.set_nodelay(true)?;
         let mut fault = control.fault.subscribe();
@@ -37,10 +38,10 @@ impl Line {
         }
         let mut target = line.control.target.subscribe();
         let address = *target.borrow_and_update();
-        let server = TcpStream::connect(address).await?;
+        let mut server = TcpStream::connect(address).await?;
         server.set_nodelay(true)?;
-        let (from_client, to_client) = client.into_split();
-        let (from_server, to_server) = server.into_split();
+        let (from_client, to_client) = client.split();
+        let (from_server, to_server) = server.split();
         let broken = async {
             loop {
                 let now = *fault.borrow_and_update();
@@ -60,7 +61,7 @@ impl Line {
     }
 
     /// From the client to the server.
-    async fn up(&self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) -> io::Result<()> {
+    async fn up(&self, mut from: ReadHalf<'_>, mut to: WriteHalf<'_>) -> io::Result<()> {
         let mut bytes = vec![0; 64 * 1024];
         loop {
             let count = from.read(&mut bytes).await?;
@@ -81,7 +82,7 @@ impl Line {
     }
 
     /// From the server to the client.
-    async fn down(&self, mut from: OwnedReadHalf, mut to: OwnedWriteHalf) -> io::Result<()> {
+    async fn down(&self, mut from: ReadHalf<'_>, mut to: WriteHalf<'_>) -> io::Result<()> {
         let mut bytes = vec![0; 64 * 1024];
         let mut end = Vec::new();
         loop {
