@@ -19,6 +19,8 @@ async fn what_no_handler_has_begun_is_given_back_at_once_and_not_counted() {
     gate.ended(200).await;
     schedule(inbox.scheduler(), 200..300, What::Wait).await;
     gate.until(|seen| seen.running == 2).await;
+    // What ended before is written, so that the report is of these two.
+    health_is(&inbox, |health| health.load.unsettled == 0).await;
     let stopping = tokio::spawn(async move { host.shutdown(Duration::from_mins(10)).await });
     // While two handlers go on, all others are free for other hosts.
     health_is(&inbox, |health| health.phase == HostPhase::Stopping && health.load.held() == 2)
