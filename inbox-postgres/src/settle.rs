@@ -10,6 +10,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::client::Client;
 use crate::row::{column, uuid};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
@@ -26,21 +27,17 @@ impl StateStore for PostgresStore {
             if settles.is_empty() {
                 return Ok(Vec::new());
             }
-            // Asked twice for one delivery, the first stands.
-            let mut seen = HashSet::new();
-            let first = |one: &&Settle| seen.insert((one.token, one.message_id));
-            let asked: Vec<_> = settles.iter().filter(first).collect();
-            let mut settled = match asked.iter().map(|one| outcome(one)).collect::<Option<Vec<_>>>()
-            {
-                Some(words) => self.settle_done(&asked, &words, now).await?,
-                None => self.settle_any(&asked, now).await?,
-            };
+            let settled = self
+                .in_time(async {
+                    let mut working = self.connection().await?;
+                    let client = self.client(working.get()?);
+                    let answer = self.settle_on(client, &settles, now).await;
+                    working.done_with(&answer);
+                    answer
+                })
+                .await?;
             self.ring_for(&settled);
-            // Of two for one delivery, the second finds nothing.
-            let answer = |one: &Settle| {
-                settled.remove(&(one.token, one.message_id)).ok_or(LeaseLost(one.token))
-            };
-            Ok(settles.iter().map(answer).collect())
+            Ok(settled.answers(&settles))
         })
     }
 
@@ -74,11 +71,39 @@ impl StateStore for PostgresStore {
 }
 
 /// The state that each delivery is in now, of those that were settled.
-type Settled = HashMap<(LeaseToken, MessageId), DeliveryState>;
+#[derive(Debug)]
+pub(crate) struct Settled(HashMap<(LeaseToken, MessageId), DeliveryState>);
+
+impl Settled {
+    /// The answers to `settles`, in their order. Of two for one delivery, the second finds nothing.
+    pub(crate) fn answers(mut self, settles: &[Settle]) -> Vec<Result<DeliveryState, LeaseLost>> {
+        let answer =
+            |one: &Settle| self.0.remove(&(one.token, one.message_id)).ok_or(LeaseLost(one.token));
+        settles.iter().map(answer).collect()
+    }
+}
 
 impl PostgresStore {
+    /// Runs the statements that settle on this client, within its transaction if it is in one. Whoever
+    /// commits [rings](Self::ring_for).
+    pub(crate) async fn settle_on(
+        &self,
+        client: Client<'_>,
+        settles: &[Settle],
+        now: Now,
+    ) -> Result<Settled, StoreError> {
+        // Asked twice for one delivery, the first stands.
+        let mut seen = HashSet::new();
+        let first = |one: &&Settle| seen.insert((one.token, one.message_id));
+        let asked: Vec<_> = settles.iter().filter(first).collect();
+        match asked.iter().map(|one| outcome(one)).collect::<Option<Vec<_>>>() {
+            Some(words) => self.settle_done(client, &asked, &words, now).await,
+            None => self.settle_any(client, &asked, now).await,
+        }
+    }
+
     /// What was given back is for any worker; what waits is due sooner than workers here may expect.
-    fn ring_for(&self, settled: &Settled) {
+    pub(crate) fn ring_for(&self, Settled(settled): &Settled) {
         if settled.values().any(|state| *state == DeliveryState::Pending) {
             self.ring_everywhere();
         } else if settled.values().any(|state| *state == DeliveryState::Waiting) {
@@ -88,17 +113,23 @@ impl PostgresStore {
 
     async fn settle_done(
         &self,
+        client: Client<'_>,
         asked: &[&Settle],
         words: &[&str],
         now: Now,
     ) -> Result<Settled, StoreError> {
         let (tokens, messages) = names(asked);
         let parameters: Parameters<'_> = &[&moment(now), &tokens, &messages, &words];
-        let rows = self.query(Sql::settle_done, parameters).await?;
+        let rows = client.query(self.text(Sql::settle_done), parameters).await?;
         read(&rows, asked, |_| Ok(false))
     }
 
-    async fn settle_any(&self, asked: &[&Settle], now: Now) -> Result<Settled, StoreError> {
+    async fn settle_any(
+        &self,
+        client: Client<'_>,
+        asked: &[&Settle],
+        now: Now,
+    ) -> Result<Settled, StoreError> {
         let (tokens, messages) = names(asked);
         let rows: Vec<_> = asked.iter().map(|one| SettleRow::of(&one.settlement)).collect();
         let places: Vec<_> = rows.iter().map(|row| row.place).collect();
@@ -110,7 +141,7 @@ impl PostgresStore {
             rows.iter().map(|row| row.error.map(|error| error.text.as_str())).collect();
         let parameters: Parameters<'_> =
             &[&moment(now), &tokens, &messages, &places, &words, &after, &types, &errors];
-        let rows = self.query(Sql::settle, parameters).await?;
+        let rows = client.query(self.text(Sql::settle), parameters).await?;
         read(&rows, asked, |row| column(row, 1))
     }
 }
@@ -125,7 +156,7 @@ fn read(
     asked: &[&Settle],
     cancelled: fn(&Row) -> Result<bool, String>,
 ) -> Result<Settled, StoreError> {
-    let mut settled = Settled::with_capacity(rows.len());
+    let mut settled = HashMap::with_capacity(rows.len());
     for row in rows {
         let nth: i64 = column(row, 0).map_err(damaged)?;
         let one = usize::try_from(nth - 1).ok().and_then(|at| asked.get(at));
@@ -136,7 +167,7 @@ fn read(
         };
         settled.insert((one.token, one.message_id), state);
     }
-    Ok(settled)
+    Ok(Settled(settled))
 }
 
 /// The word for it, if it is done.
