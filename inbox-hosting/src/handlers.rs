@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use inbox_core::dispatch::{Layers, Pipeline};
+use inbox_core::dispatch::{Layers, Pipeline, Unit};
 use inbox_core::registry::Registry;
 use inbox_core::settle::Chances;
 use inbox_core::store::{KnownRoute, Route, Terms, Wanted};
@@ -16,11 +16,16 @@ pub(crate) struct Handlers {
 }
 
 impl Handlers {
-    pub(crate) fn new(registry: &Registry, layers: &Layers, defaults: &Chances) -> Self {
+    pub(crate) fn new(
+        registry: &Registry,
+        layers: &Layers,
+        unit: Option<&Arc<dyn Unit>>,
+        defaults: &Chances,
+    ) -> Self {
         let all: Vec<_> = registry
             .handlers()
             .iter()
-            .map(|handler| Arc::new(Pipeline::new(handler, layers, defaults)))
+            .map(|handler| Arc::new(Pipeline::new(handler, layers, unit, defaults)))
             .collect();
         let by_key = all
             .iter()
@@ -79,7 +84,7 @@ impl Handlers {
                 versions: handler.descriptor().contract.lineage.versions().collect(),
                 limit,
                 max_attempts: handler.chances().max_attempts,
-                terms: Terms::default(),
+                terms: Terms { apart: handler.is_transactional(), ..Terms::default() },
             };
             handler.descriptor().keys().map(wanted).collect()
         };

@@ -9,9 +9,10 @@ use tokio_postgres::{IsolationLevel, Row, Statement};
 use tokio_util::task::TaskTracker;
 
 use crate::error::translate;
-use crate::sql::SESSION;
+use crate::sql::{SESSION, UNIT_THEIRS};
 use crate::store::Parameters;
 use crate::tls::Connector;
+use crate::transaction::Transaction as HandlerTransaction;
 
 /// Whose the connections of a pool are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,10 @@ pub(crate) enum Client<'a> {
     Pooled(&'a ClientWrapper, Owner),
     Theirs(&'a tokio_postgres::Transaction<'a>),
     TheirsPooled(&'a deadpool_postgres::Transaction<'a>),
+    /// The transaction of a handler, when the store has the last word.
+    TheirUnit(&'a HandlerTransaction),
+    /// The same while the handler runs, whose statements are planned in another way.
+    WithinUnit(&'a HandlerTransaction, Owner),
 }
 
 impl Client<'_> {
@@ -51,6 +56,14 @@ impl Client<'_> {
             Self::TheirsPooled(transaction) => {
                 let statement = transaction.prepare_cached(text).await.map_err(translate)?;
                 transaction.query(&statement, parameters).await
+            }
+            Self::TheirUnit(transaction) | Self::WithinUnit(transaction, Owner::Application) => {
+                let statement = transaction.prepare_cached(text).await.map_err(translate)?;
+                transaction.query(&statement, parameters).await
+            }
+            Self::WithinUnit(transaction, Owner::Store) => {
+                let statement = transaction.prepare_cached(text).await.map_err(translate)?;
+                planned_as_ours(transaction, &statement, parameters).await
             }
         };
         rows.map_err(translate)
@@ -78,8 +91,28 @@ pub(crate) async fn with_settings(
     Ok(rows)
 }
 
+/// Runs a statement within a handler's transaction, with our settings, and leaves none behind; in one
+/// round trip. After an error nothing can be done in the transaction, settings included.
+async fn planned_as_ours(
+    transaction: &HandlerTransaction,
+    statement: &Statement,
+    parameters: Parameters<'_>,
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let ours = local(SESSION);
+    let (beginning, rows, ended) = join3(
+        transaction.batch_execute(&ours),
+        transaction.query(statement, parameters),
+        transaction.batch_execute(UNIT_THEIRS),
+    )
+    .await;
+    beginning?;
+    let rows = rows?;
+    ended?;
+    Ok(rows)
+}
+
 /// The same settings, for one transaction.
-fn local(settings: &str) -> String {
+pub(crate) fn local(settings: &str) -> String {
     settings.replace("\nSET ", "\nSET LOCAL ")
 }
 
@@ -111,6 +144,12 @@ impl Working {
 
     pub(crate) fn get(&mut self) -> Result<&mut Object, StoreError> {
         let connection = self.connection.as_mut();
+        connection.ok_or_else(|| StoreError::new(StoreErrorKind::Closed, "it was given back"))
+    }
+
+    /// The connection, for whoever watches over it from here on.
+    pub(crate) fn keep(mut self) -> Result<Object, StoreError> {
+        let connection = self.connection.take();
         connection.ok_or_else(|| StoreError::new(StoreErrorKind::Closed, "it was given back"))
     }
 

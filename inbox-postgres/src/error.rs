@@ -64,12 +64,12 @@ pub(crate) fn is_unique_violation(error: &StoreError) -> bool {
 }
 
 /// Whether the server was stopped, or cut the connection, while something was under way.
-fn breaks_connection(code: &SqlState) -> bool {
+pub(crate) fn breaks_connection(code: &SqlState) -> bool {
     let code = code.code();
     code.starts_with("08") || ["57P01", "57P02", "57P05", "25P03"].contains(&code)
 }
 
-fn is_io(error: &tokio_postgres::Error) -> bool {
+pub(crate) fn is_io(error: &tokio_postgres::Error) -> bool {
     let cause = std::error::Error::source(error);
     error.is_closed() || cause.is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }

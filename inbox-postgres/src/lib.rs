@@ -1,7 +1,7 @@
 //! The PostgreSQL store: what a fleet shares.
 //!
 //! Read in the order a message travels: `schedule` (accept), `lease`, `settle`; then `maintain`,
-//! `inspect` and `wake`, which tells workers. Each statement is a file in `queries`; the schema is in
+//! `inspect`, `wake`, which tells workers, and `transaction`, in which handlers run. Each statement is a file in `queries`; the schema is in
 //! `migrations`.
 
 mod act;
@@ -36,6 +36,7 @@ mod suspect;
 mod tcp;
 mod tenants;
 mod tls;
+mod transaction;
 mod value;
 mod wake;
 mod within;
@@ -46,4 +47,5 @@ pub use options::PostgresOptions;
 pub use store::PostgresStore;
 pub use tls::Tls;
 pub use tokio_postgres;
+pub use transaction::{Transaction, TransactionError};
 pub use within::WithinTransaction;

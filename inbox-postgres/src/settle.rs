@@ -1,6 +1,8 @@
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use inbox_core::Now;
+use inbox_core::dispatch::Unit;
 use inbox_core::message::MessageId;
 use inbox_core::settle::{ErrorReport, Settlement};
 use inbox_core::store::{
@@ -15,6 +17,7 @@ use crate::row::{column, uuid};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
 use crate::store::Parameters;
+use crate::transaction::TransactionUnit;
 use crate::value::Span;
 
 impl StateStore for PostgresStore {
@@ -39,6 +42,10 @@ impl StateStore for PostgresStore {
             self.ring_for(&settled);
             Ok(settled.answers(&settles))
         })
+    }
+
+    fn unit(&self) -> Option<Arc<dyn Unit>> {
+        Some(Arc::new(TransactionUnit(self.clone())))
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
@@ -75,6 +82,10 @@ impl StateStore for PostgresStore {
 pub(crate) struct Settled(HashMap<(LeaseToken, MessageId), DeliveryState>);
 
 impl Settled {
+    pub(crate) fn has(&self, one: &Settle) -> bool {
+        self.0.contains_key(&(one.token, one.message_id))
+    }
+
     /// The answers to `settles`, in their order. Of two for one delivery, the second finds nothing.
     pub(crate) fn answers(mut self, settles: &[Settle]) -> Vec<Result<DeliveryState, LeaseLost>> {
         let answer =

@@ -31,12 +31,22 @@ statements! {
     accept, accept_one, accepted_before, lease, lease_suspect, renew, settle, settle_done, release,
     reclaim, promote, next_due, route, route_foreign, route_taken, route_register, route_restore,
     routes, message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule,
-    act_left, bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept, notify;
+    act_left, bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept, notify,
+    unit_wait;
     lease_tenants from lease, lease_tenants_and_none from lease,
 }
 
 /// The settings of a connection that is the store's own.
 pub(crate) const SESSION: &str = include_str!("../queries/session.sql");
+
+/// Begins a handler's transaction.
+pub(crate) const UNIT_BEGIN: &str = include_str!("../queries/unit_begin.sql");
+
+/// The settings for a handler's own statements.
+pub(crate) const UNIT_THEIRS: &str = include_str!("../queries/unit_theirs.sql");
+
+/// What comes before a handler's transaction is settled.
+pub(crate) const UNIT_CLOSE: &str = include_str!("../queries/unit_close.sql");
 
 /// The settings for lists.
 pub(crate) const LOOK: &str = include_str!("../queries/look.sql");

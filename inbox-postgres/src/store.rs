@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool, PoolError, TimeoutType};
 use inbox_core::store::{Bell, StoreError};
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -17,6 +18,7 @@ use crate::marks::Marks;
 use crate::schema::Schema;
 use crate::sql::{LOOK, Sql, Statements};
 use crate::tls::Connector;
+use crate::transaction::turns;
 use crate::wake::{Direct, Notifier};
 
 /// The PostgreSQL store. Clones are one store.
@@ -35,6 +37,8 @@ pub(crate) struct Inner {
     call_timeout: Duration,
     pub(crate) migration_timeout: Duration,
     pub(crate) canceller: Arc<Canceller>,
+    /// How many handlers may have a transaction at a time.
+    pub(crate) turns: Arc<Semaphore>,
     pub(crate) marks: Marks,
     pub(crate) bell: Bell,
     pub(crate) notifier: Notifier,
@@ -64,6 +68,7 @@ impl PostgresStore {
         &PostgresOptions { call_timeout, migration_timeout, notifies, .. }: &PostgresOptions,
     ) -> Self {
         let notifier = Notifier::new(notifies.then(|| schema.channel()));
+        let turns = Arc::new(Semaphore::new(turns(pool.status().max_size)));
         let statements = Statements::of(&schema.quoted);
         let (marks, tasks) = (Marks::default(), TaskTracker::new());
         let canceller = Arc::new(Canceller { tls, tasks: tasks.clone(), limit: call_timeout });
@@ -77,6 +82,7 @@ impl PostgresStore {
                 call_timeout,
                 migration_timeout,
                 canceller,
+                turns,
                 marks,
                 bell: Bell::default(),
                 notifier,
@@ -85,6 +91,11 @@ impl PostgresStore {
                 tasks,
             }),
         }
+    }
+
+    /// Whether this is a clone of the other.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     pub(crate) fn inner(&self) -> &Inner {

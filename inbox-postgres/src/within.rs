@@ -1,15 +1,17 @@
 use std::fmt;
+use std::sync::Arc;
 
 use inbox_core::contract::Contract;
 use inbox_core::message::Envelope;
 use inbox_core::schedule::{Receipt, ScheduleError, ScheduleOptions, Scheduler, TransactionOf};
-use inbox_core::store::{Accepted, StoreError, StoreErrorKind};
+use inbox_core::store::{Accepted, StoreError, StoreErrorKind, Writer};
 
-use crate::PostgresStore;
 use crate::client::Client;
 use crate::schedule::accept;
+use crate::{PostgresStore, Transaction};
 
-/// Schedules within a transaction of the application: `scheduler.within(&transaction)`.
+/// Schedules within a transaction of the application, `scheduler.within(&transaction)`, or of a handler,
+/// `context.scheduler().within(tx)`.
 ///
 /// The transaction must be on the store's own database. Under READ COMMITTED, PostgreSQL's default, a
 /// message that another transaction is accepting at the same time is waited for; under stricter levels
@@ -47,7 +49,13 @@ impl WithinTransaction<'_> {
     async fn store(&self, envelopes: &[Envelope]) -> Result<Vec<Accepted>, StoreError> {
         let (store, now) = (self.scheduler.store(), self.scheduler.clock().now());
         let accepted = store.in_time(accept(store, self.client, envelopes, now)).await?;
-        store.ring_until_committed();
+        match self.client {
+            // The store sees its commit.
+            Client::WithinUnit(transaction, _) if transaction.store().is(store) => {
+                transaction.scheduled();
+            }
+            _ => store.ring_until_committed(),
+        }
         Ok(accepted)
     }
 }
@@ -75,6 +83,29 @@ impl TransactionOf<PostgresStore> for deadpool_postgres::Transaction<'_> {
 
     fn within(&self, scheduler: Scheduler<PostgresStore>) -> WithinTransaction<'_> {
         WithinTransaction { scheduler, client: Client::TheirsPooled(self) }
+    }
+}
+
+impl TransactionOf<PostgresStore> for Transaction {
+    type Within<'t> = WithinTransaction<'t>;
+
+    fn within(&self, scheduler: Scheduler<PostgresStore>) -> WithinTransaction<'_> {
+        WithinTransaction {
+            scheduler,
+            client: Client::WithinUnit(self, self.store().inner().owner),
+        }
+    }
+}
+
+/// For `context.scheduler()`, whose store is that of the transaction.
+impl TransactionOf<dyn Writer> for Transaction {
+    type Within<'t> = WithinTransaction<'t>;
+
+    fn within(&self, scheduler: Scheduler) -> WithinTransaction<'_> {
+        TransactionOf::<PostgresStore>::within(
+            self,
+            scheduler.with_store(Arc::new(self.store().clone())),
+        )
     }
 }
 

@@ -46,8 +46,8 @@ pub mod extract {
 pub mod dispatch {
     pub use inbox_core::contract::DecodeError;
     pub use inbox_core::dispatch::{
-        CancellationToken, Delivery, HandlerService, HeldLease, HeldLeases, Layers, Pipeline,
-        Request,
+        CancellationToken, Delivery, Ended, HandlerService, HeldLease, HeldLeases, Layers,
+        Pipeline, Request, Unit, UnitFuture,
     };
     pub use inbox_core::handler::{
         BoxError, Failure, Handler, HandlerError, HandlerFailure, HandlerFuture, HandlerReturn,
@@ -95,7 +95,10 @@ pub mod sqlite {
 /// The PostgreSQL store, which a fleet shares. Needs the feature `postgres`.
 #[cfg(feature = "postgres")]
 pub mod postgres {
-    pub use inbox_postgres::{PostgresOptions, PostgresStore, Tls, WithinTransaction, connect};
+    pub use inbox_postgres::{
+        PostgresOptions, PostgresStore, Tls, Transaction, TransactionError, WithinTransaction,
+        connect,
+    };
     #[doc(no_inline)]
     pub use inbox_postgres::{deadpool_postgres, tokio_postgres};
 }

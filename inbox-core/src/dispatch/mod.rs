@@ -10,6 +10,7 @@ mod request;
 mod retry;
 mod service;
 mod shelf;
+mod unit;
 
 pub use decode::decoded;
 pub use delivery::Delivery;
@@ -20,5 +21,6 @@ pub use pipeline::Pipeline;
 pub use request::Request;
 pub use service::HandlerService;
 pub use tokio_util::sync::CancellationToken;
+pub use unit::{Ended, Unit, UnitFuture};
 
 pub(crate) use panic::caught;

@@ -10,13 +10,15 @@ use tracing::Instrument as _;
 
 use super::panic::CatchPanic;
 use super::retry::Immediate;
-use super::{HandlerService, Layers, Request};
+use super::unit::InUnit;
+use super::{HandlerService, Layers, Request, Unit};
 use crate::handler::{BoxError, Handler, HandlerDescriptor, HandlerError, HandlerFuture};
 use crate::registry::RegisteredHandler;
 use crate::settle::Chances;
 
 /// A handler with everything that stands around it, in this order from the outside: span, panics,
-/// immediate retries, timeout, panics again, the user's layers, the handler.
+/// immediate retries, the store's transaction if the handler takes one, timeout, panics again, the
+/// user's layers, the handler.
 ///
 /// A panic is caught twice: inside the retries, which may repeat it, and outside of all, where a
 /// layer or a stopped handler may still panic.
@@ -25,21 +27,36 @@ pub struct Pipeline {
     descriptor: &'static HandlerDescriptor,
     chances: Chances,
     service: HandlerService,
+    in_unit: bool,
 }
 
 impl Pipeline {
-    /// Builds the pipeline of `handler`; what its attribute leaves open is as `defaults` say.
+    /// Builds the pipeline of `handler`; what its attribute leaves open is as `defaults` say. If it
+    /// takes what the store's `unit` lends, it runs in one.
     #[must_use]
-    pub fn new(handler: &RegisteredHandler, layers: &Layers, defaults: &Chances) -> Self {
+    pub fn new(
+        handler: &RegisteredHandler,
+        layers: &Layers,
+        unit: Option<&Arc<dyn Unit>>,
+        defaults: &Chances,
+    ) -> Self {
         let descriptor = handler.descriptor();
         let chances = defaults.of(&descriptor.options);
         let inner = CatchPanic(layers.around(handler.service()));
         let retry = Immediate::new(chances.retry.clone());
-        let service = match descriptor.options.timeout {
-            Some(after) => erased(Retry::new(retry, limited(inner, after))),
-            None => erased(Retry::new(retry, inner)),
+        let unit = unit.filter(|unit| handler.borrows(unit.lends()));
+        let service = match (unit, descriptor.options.timeout) {
+            (None, Some(after)) => erased(Retry::new(retry, limited(inner, after))),
+            (None, None) => erased(Retry::new(retry, inner)),
+            (Some(unit), after) => {
+                let inner = match after {
+                    Some(after) => erased(limited(inner, after)),
+                    None => erased(inner),
+                };
+                erased(Retry::new(retry, InUnit::service(Arc::clone(unit), inner)))
+            }
         };
-        Self { descriptor, chances, service }
+        Self { descriptor, chances, service, in_unit: unit.is_some() }
     }
 
     /// What the handler's attribute says.
@@ -52,6 +69,12 @@ impl Pipeline {
     #[must_use]
     pub fn chances(&self) -> &Chances {
         &self.chances
+    }
+
+    /// Whether it runs in a transaction of the store's, which settles its deliveries too.
+    #[must_use]
+    pub fn is_transactional(&self) -> bool {
+        self.in_unit
     }
 
     /// Runs the handler. Never panics, whatever the handler does.

@@ -5,6 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Delivery;
 use super::shelf::{Extensions, Loans};
+use super::unit::SettledInUnit;
 use crate::extract::{Lend, Rejection};
 
 /// What the layers around a handler pass on: one delivery, or the batch of them that one call
@@ -142,6 +143,13 @@ impl Request {
     pub(crate) fn take_loan<T: Send + 'static>(&self) -> Option<T> {
         let value = self.shared.loans.take(TypeId::of::<T>())?;
         value.downcast().ok().map(|value| *value)
+    }
+
+    /// Whether its deliveries were settled together with what the handler wrote: then nothing is left
+    /// to write.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.extension::<SettledInUnit>().is_some()
     }
 
     /// Leaves `value` for layers further in and for extractors, in the place of an earlier one of

@@ -27,7 +27,13 @@ impl Policy<Request, (), HandlerError> for Immediate {
         result: &mut Result<(), HandlerError>,
     ) -> Option<Self::Future> {
         let again = match result {
-            Ok(()) | Err(HandlerError::Undecodable { .. }) => false,
+            // What was perhaps committed must not be done again, unless a lease fences it.
+            Ok(())
+            | Err(
+                HandlerError::Undecodable { .. }
+                | HandlerError::LeaseLost { .. }
+                | HandlerError::Unsure(_),
+            ) => false,
             Err(_) => request.immediate_retries() < self.policy.immediate,
         };
         if !again || request.cancellation().is_cancelled() {

@@ -1,7 +1,7 @@
 use std::any::type_name;
 use std::ops::{Deref, DerefMut};
 
-use super::Rejection;
+use super::{Missing, Rejection};
 use crate::dispatch::Request;
 
 /// A value that a layer lends and a handler takes as `&mut T`, such as a transaction.
@@ -39,7 +39,16 @@ use crate::dispatch::Request;
             builder's `.state(value)`",
     note = "if a layer of yours lends it, write `impl inbox::Lend for {Self} {{}}`"
 )]
-pub trait Lend: Send + 'static {}
+pub trait Lend: Send + 'static {
+    /// What is said at start-up where nothing lends it.
+    #[must_use]
+    fn missing() -> Missing
+    where
+        Self: Sized,
+    {
+        Missing::Lender { type_name: type_name::<Self>() }
+    }
+}
 
 /// What stands behind an argument `&mut T` while the handler runs.
 ///

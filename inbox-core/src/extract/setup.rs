@@ -70,13 +70,14 @@ impl<'a> Setup<'a> {
         }
         self.borrowed.push(type_id);
         if !self.provided.lends(type_id) {
-            self.missing.push(Missing::Lender { type_name });
+            self.missing.push(T::missing());
             return None;
         }
         Some(())
     }
 
-    pub(crate) fn into_missing(self) -> Vec<Missing> {
-        self.missing
+    /// What is missing, and what the handler borrows.
+    pub(crate) fn into_parts(self) -> (Vec<Missing>, Vec<TypeId>) {
+        (self.missing, self.borrowed)
     }
 }

@@ -5,6 +5,7 @@ use super::HandlerFailure;
 use crate::contract::DecodeError;
 use crate::extract::Rejection;
 use crate::message::MessageId;
+use crate::store::StoreError;
 
 /// Any error, as every library can produce it.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -56,6 +57,25 @@ pub enum HandlerError {
         #[source]
         error: BoxError,
     },
+    /// The handler ran in a transaction, and the lease of these messages was lost meanwhile. Nothing
+    /// was committed, for no message of the run.
+    #[error(
+        "the lease was lost while the handler ran, so its transaction was rolled back: {}",
+        listed(.message_ids)
+    )]
+    LeaseLost {
+        /// The messages whose lease was lost.
+        message_ids: Vec<MessageId>,
+    },
+    /// The handler ran in a transaction, and the answer to its commit was lost. If it was committed,
+    /// its deliveries are settled with it, and no later write changes that.
+    #[error("whether the handler's transaction was committed is not known")]
+    Unsure(#[source] StoreError),
+}
+
+fn listed(message_ids: &[MessageId]) -> String {
+    let ids: Vec<_> = message_ids.iter().map(ToString::to_string).collect();
+    format!("message {}", ids.join(", "))
 }
 
 impl From<Rejection> for HandlerError {

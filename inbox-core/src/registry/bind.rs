@@ -14,10 +14,12 @@ pub(super) fn all(
     let mut missing: BTreeMap<(String, String), Vec<&HandlerDescriptor>> = BTreeMap::new();
     for descriptor in handlers {
         let mut setup = Setup::new(provided);
-        if let Some(handler) = (descriptor.bind)(&mut setup) {
-            bound.push(RegisteredHandler { descriptor, handler });
+        let handler = (descriptor.bind)(&mut setup);
+        let (lacks, borrows) = setup.into_parts();
+        if let Some(handler) = handler {
+            bound.push(RegisteredHandler { descriptor, handler, borrows });
         }
-        for thing in setup.into_missing() {
+        for thing in lacks {
             missing.entry(described(&thing, provided)).or_default().push(descriptor);
         }
     }

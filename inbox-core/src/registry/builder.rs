@@ -1,4 +1,7 @@
+use std::any::TypeId;
+
 use super::{Catalog, Problem, Provided, Registry, RegistryError, bind, check, report};
+use crate::dispatch::Unit;
 
 /// Collects what handlers may ask for, then checks everything at once.
 #[derive(Debug)]
@@ -47,7 +50,13 @@ impl RegistryBuilder {
 
     /// Says that a layer lends a `T` to handlers that take `&mut T`.
     pub fn lends<T: crate::extract::Lend>(mut self) -> Self {
-        self.provided.add_lender::<T>();
+        self.provided.add_lent(TypeId::of::<T>());
+        self
+    }
+
+    /// Says that the store lends what its unit does.
+    pub fn unit(mut self, unit: &dyn Unit) -> Self {
+        self.provided.add_lent(unit.lends());
         self
     }
 

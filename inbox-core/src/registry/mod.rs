@@ -8,6 +8,7 @@ mod problem;
 mod provided;
 mod report;
 
+use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -89,6 +90,7 @@ impl Registry {
 pub struct RegisteredHandler {
     descriptor: &'static HandlerDescriptor,
     handler: Arc<dyn Handler>,
+    borrows: Vec<TypeId>,
 }
 
 impl RegisteredHandler {
@@ -96,6 +98,12 @@ impl RegisteredHandler {
     #[must_use]
     pub fn descriptor(&self) -> &'static HandlerDescriptor {
         self.descriptor
+    }
+
+    /// Whether it takes `&mut T` for the type with this id.
+    #[must_use]
+    pub fn borrows(&self, type_id: TypeId) -> bool {
+        self.borrows.contains(&type_id)
     }
 
     /// The handler as a `tower` service, for layers to wrap.

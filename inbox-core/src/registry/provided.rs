@@ -25,8 +25,8 @@ impl Provided {
         }
     }
 
-    pub(super) fn add_lender<T: 'static>(&mut self) {
-        self.lent.insert(TypeId::of::<T>());
+    pub(super) fn add_lent(&mut self, type_id: TypeId) {
+        self.lent.insert(type_id);
     }
 
     pub(crate) fn state<T: Send + Sync + 'static>(&self) -> Option<&T> {

@@ -65,6 +65,12 @@ impl<S: ?Sized> Scheduler<S> {
         self
     }
 
+    /// The same with another store, such as one known by type.
+    #[must_use]
+    pub fn with_store<T: ?Sized>(&self, store: Arc<T>) -> Scheduler<T> {
+        Scheduler { store, terms: Arc::clone(&self.terms), origin: self.origin.clone() }
+    }
+
     /// Where commands are stored.
     #[must_use]
     pub fn store(&self) -> &Arc<S> {
@@ -175,8 +181,7 @@ impl<S: Writer> Scheduler<S> {
     /// The same scheduler, its store's type forgotten.
     #[must_use]
     pub fn erased(&self) -> Scheduler {
-        let store: Arc<dyn Writer> = Arc::clone(&self.store) as _;
-        Scheduler { store, terms: Arc::clone(&self.terms), origin: self.origin.clone() }
+        self.with_store(Arc::clone(&self.store) as Arc<dyn Writer>)
     }
 }
 

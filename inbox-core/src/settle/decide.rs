@@ -9,6 +9,8 @@ use crate::policy::RetryPolicy;
 pub enum Outcome {
     /// The handler succeeded.
     Completed,
+    /// The handler succeeded, and what became of its deliveries was written together with what it did.
+    Settled,
     /// The message's deliver-by had passed, so the handler did not run.
     Expired,
     /// Someone cancelled the delivery before its handler ran.
@@ -59,7 +61,7 @@ impl Chances {
 #[must_use]
 pub fn decide(outcome: &Outcome, chances: &Chances, attempt: u32, random: u64) -> Settlement {
     let error = match outcome {
-        Outcome::Completed => return Settlement::Done(DoneOutcome::Completed),
+        Outcome::Completed | Outcome::Settled => return Settlement::Done(DoneOutcome::Completed),
         Outcome::Expired => return Settlement::Done(DoneOutcome::Expired),
         Outcome::Cancelled => return Settlement::Done(DoneOutcome::Cancelled),
         Outcome::Unreadable(reason) => {
@@ -131,6 +133,7 @@ mod tests {
     fn success_expiry_and_cancellation_are_the_end_whatever_the_attempt() {
         for (outcome, expected) in [
             (Outcome::Completed, DoneOutcome::Completed),
+            (Outcome::Settled, DoneOutcome::Completed),
             (Outcome::Expired, DoneOutcome::Expired),
             (Outcome::Cancelled, DoneOutcome::Cancelled),
         ] {

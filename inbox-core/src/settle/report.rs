@@ -52,6 +52,8 @@ impl From<&HandlerError> for ErrorReport {
             HandlerError::Panicked { .. } => "panic",
             HandlerError::TimedOut { .. } => "timeout",
             HandlerError::Codec { .. } => "codec",
+            HandlerError::LeaseLost { .. } => "lease-lost",
+            HandlerError::Unsure(_) => "unsure",
         };
         // An error is a user's code: what it says of itself may panic, or never end.
         let text = caught(|| chain(error));

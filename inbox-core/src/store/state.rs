@@ -1,5 +1,8 @@
+use std::sync::Arc;
+
 use super::{DeliveryState, LeaseLost, LeaseToken, StoreFuture};
 use crate::Now;
+use crate::dispatch::Unit;
 use crate::message::MessageId;
 use crate::settle::Settlement;
 
@@ -34,6 +37,12 @@ pub trait StateStore: Send + Sync + 'static {
     /// cannot do it does nothing: the leases expire.
     fn abandon(&self, tokens: Vec<LeaseToken>, now: Now) {
         let _ = (tokens, now);
+    }
+
+    /// What runs handlers within a transaction of the store's that settles their deliveries too.
+    /// Nothing, if the store cannot: then `build()` refuses handlers that take such a transaction.
+    fn unit(&self) -> Option<Arc<dyn Unit>> {
+        None
     }
 }
 

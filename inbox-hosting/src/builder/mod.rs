@@ -163,9 +163,14 @@ impl<S: Store> InboxBuilder<S> {
     pub async fn build(self) -> Result<Inbox<S>, Error> {
         let mut problems = self.problems;
         // For handlers that schedule within a transaction of their own.
-        let (registry, handlers) = match self.registry.state(self.scheduler.clone()).build() {
+        let mut registry = self.registry.state(self.scheduler.clone());
+        let unit = self.scheduler.store().unit();
+        if let Some(unit) = &unit {
+            registry = registry.unit(&**unit);
+        }
+        let (registry, handlers) = match registry.build() {
             Ok(registry) => {
-                let handlers = Handlers::new(&registry, &self.layers, &self.chances);
+                let handlers = Handlers::new(&registry, &self.layers, unit.as_ref(), &self.chances);
                 problems.extend(host::problems(&self.host, &handlers));
                 (registry, handlers)
             }

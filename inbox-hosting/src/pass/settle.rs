@@ -22,7 +22,11 @@ impl<S: Store> Inbox<S> {
         report: &mut PassReport,
     ) -> Result<(), StoreError> {
         let judged = judge(pipeline, outcome, works);
-        let written = self.write(&judged, keeper).await?;
+        // All of a call were written together, or none.
+        let written = match judged.iter().map(|one| one.written).collect() {
+            Some(written) => written,
+            None => self.write(&judged, keeper).await?,
+        };
         for (judged, written) in judged.iter().zip(written) {
             if let (Err(_), Some(overdue)) = (written, keeper.overdue()) {
                 let handler_key = &*judged.work.handler_key;

@@ -2,6 +2,7 @@ use inbox_core::Timestamp;
 use inbox_core::contract::DecodeError;
 use inbox_core::dispatch::{CancellationToken, HeldLeases, Pipeline, Request};
 use inbox_core::handler::HandlerError;
+use inbox_core::message::MessageId;
 use inbox_core::settle::Outcome;
 use inbox_core::store::Store;
 
@@ -43,14 +44,24 @@ impl<S: Store> Inbox<S> {
         }
         let Some(request) = request(open, watch) else { return (Outcome::Completed, Vec::new()) };
         request.extend(self.parts().erased.clone());
-        let outcome = watch.alongside(pipeline.run(request)).await.into();
-        if let Outcome::Failed(HandlerError::Undecodable { message_id, .. }) = &outcome
-            && let Some(at) = open.iter().position(|work| work.message_id == *message_id)
-        {
-            // Its neighbours in a batch have not been tried.
-            return (outcome, vec![open.remove(at)]);
+        let outcome = match watch.alongside(pipeline.run(request.clone())).await {
+            Ok(()) if request.is_settled() => Outcome::Settled,
+            other => other.into(),
+        };
+        // Their neighbours in a batch are as if they had not been tried.
+        let alone: &[MessageId] = match &outcome {
+            Outcome::Failed(HandlerError::Undecodable { message_id, .. }) => {
+                std::slice::from_ref(message_id)
+            }
+            Outcome::Failed(HandlerError::LeaseLost { message_ids }) => message_ids,
+            _ => &[],
+        };
+        let is_alone = |work: &mut Work| alone.contains(&work.message_id);
+        let concerned: Vec<_> = open.extract_if(.., is_alone).collect();
+        match concerned.is_empty() {
+            true => (outcome, std::mem::take(open)),
+            false => (outcome, concerned),
         }
-        (outcome, std::mem::take(open))
     }
 
     /// Why a delivery must not reach its handler; if there is no reason, its payload is made plain.

@@ -1,4 +1,5 @@
 use inbox_core::dispatch::{Pipeline, dispose};
+use inbox_core::handler::HandlerError;
 use inbox_core::settle::{Outcome, Settlement, decide};
 use inbox_core::store::{DeliveryState, LeaseLost, Settle};
 
@@ -9,12 +10,14 @@ use super::Work;
 pub(crate) struct Judged {
     pub(crate) work: Work,
     pub(crate) settle: Settle,
+    /// What was written already, together with what the handler did.
+    pub(crate) written: Option<Result<DeliveryState, LeaseLost>>,
 }
 
 impl Judged {
     pub(crate) fn new(work: Work, settlement: Settlement) -> Self {
         let settle = Settle { token: work.lease.token(), message_id: work.message_id, settlement };
-        Self { work, settle }
+        Self { work, settle, written: None }
     }
 }
 
@@ -22,7 +25,15 @@ impl Judged {
 pub(crate) fn judge(pipeline: &Pipeline, outcome: Outcome, works: Vec<Work>) -> Vec<Judged> {
     let judged = works.into_iter().map(|work| {
         let settlement = decide(&outcome, pipeline.chances(), work.attempt(), fastrand::u64(..));
-        Judged::new(work, settlement)
+        let mut judged = Judged::new(work, settlement);
+        judged.written = match &outcome {
+            Outcome::Settled => Some(Ok(judged.settle.settlement.state())),
+            Outcome::Failed(HandlerError::LeaseLost { .. }) => {
+                Some(Err(LeaseLost(judged.settle.token)))
+            }
+            _ => None,
+        };
+        judged
     });
     let judged = judged.collect();
     // A user's error may do anything, even now.
@@ -32,7 +43,7 @@ pub(crate) fn judge(pipeline: &Pipeline, outcome: Outcome, works: Vec<Work>) -> 
 
 /// Says what became of a delivery.
 pub(crate) fn log(judged: &Judged, written: Result<DeliveryState, LeaseLost>) {
-    let Judged { work, settle } = judged;
+    let Judged { work, settle, .. } = judged;
     let (handler_key, message_id, attempt) = (&*work.handler_key, work.message_id, work.attempt());
     match (&settle.settlement, written) {
         (_, Err(error)) => {

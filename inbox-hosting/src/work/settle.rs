@@ -55,7 +55,7 @@ impl<S: Store> Inbox<S> {
 
 /// Whether a delivery is where this attempt wanted it, or cancelled instead.
 fn is_settled_as(delivery: &DeliveryRecord, judged: &Judged) -> bool {
-    let Judged { work, settle } = judged;
+    let Judged { work, settle, .. } = judged;
     let given_back = u32::from(settle.settlement == Settlement::Release);
     let attempts = work.attempt().saturating_sub(given_back);
     let states = [settle.settlement.state(), DeliveryState::Cancelled];

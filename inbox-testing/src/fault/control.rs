@@ -29,6 +29,8 @@ enum Lose {
     Next,
     /// The one to a request that contains these bytes.
     To(Vec<u8>),
+    /// The request itself that contains these bytes.
+    Before(Vec<u8>),
 }
 
 /// What all connections obey.
@@ -76,13 +78,27 @@ impl Control {
         *self.lose() = Some(Lose::To(text.as_bytes().to_vec()));
     }
 
+    pub(super) fn cut_before(&self, text: &str) {
+        *self.lose() = Some(Lose::Before(text.as_bytes().to_vec()));
+    }
+
+    /// Whether the connection is to be reset instead of carrying this request. Said once.
+    pub(super) fn cuts(&self, request: &[u8]) -> bool {
+        let mut lose = self.lose();
+        let concerned = matches!(&*lose, Some(Lose::Before(text)) if contains(request, text));
+        if concerned {
+            *lose = None;
+        }
+        concerned
+    }
+
     /// Whether the answer to this request is to be lost. Said once.
     pub(super) fn loses(&self, request: &[u8]) -> bool {
         let mut lose = self.lose();
         let concerned = match &*lose {
-            None => false,
+            None | Some(Lose::Before(_)) => false,
             Some(Lose::Next) => true,
-            Some(Lose::To(text)) => request.windows(text.len()).any(|part| part == text),
+            Some(Lose::To(text)) => contains(request, text),
         };
         if concerned {
             *lose = None;
@@ -106,4 +122,8 @@ impl Control {
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing is half-done when a holder panics: every change is one assignment.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn contains(request: &[u8], text: &[u8]) -> bool {
+    request.windows(text.len()).any(|part| part == text)
 }

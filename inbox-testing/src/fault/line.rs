@@ -72,6 +72,10 @@ impl Line {
             match self.fault().await {
                 Fault::BlackHole => self.is_damaged.store(true, Ordering::SeqCst),
                 _ => {
+                    if self.control.cuts(&bytes[..count]) {
+                        self.control.count();
+                        return Ok(());
+                    }
                     if self.control.loses(&bytes[..count]) {
                         self.loses.store(true, Ordering::SeqCst);
                     }

@@ -83,7 +83,13 @@ impl FaultProxy {
         self.control.lose_to(text);
     }
 
-    /// How many answers were lost on purpose.
+    /// Resets the connection instead of carrying the next request that contains `text`, of which the
+    /// server then hears nothing.
+    pub fn cut_before(&self, text: &str) {
+        self.control.cut_before(text);
+    }
+
+    /// How many answers and requests were lost on purpose.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.control.lost()

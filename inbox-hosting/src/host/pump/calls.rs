@@ -53,7 +53,10 @@ impl<S: Store> Pump<S> {
                 Ok((_, Finished { judged, took })) => {
                     self.desk.ended(slot.place, slot.suspect, Some(took));
                     for one in judged {
-                        self.settle_later(one);
+                        match one.written {
+                            Some(written) => self.note(&one, Some(written)),
+                            None => self.settle_later(one),
+                        }
                     }
                 }
                 Err(error) => {

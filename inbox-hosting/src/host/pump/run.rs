@@ -36,7 +36,7 @@ pub(super) async fn run<S: Store>(
         let was_interrupted = watch.was_interrupted(&outcome) && shared.is_stopping();
         drop(watch);
         judged.extend(judge(&pipeline, outcome, works).into_iter().map(|one| {
-            match was_interrupted {
+            match was_interrupted && one.written.is_none() {
                 // The shutdown cut it short, which is no fault of its own.
                 true => Judged::new(one.work, Settlement::Release),
                 false => one,

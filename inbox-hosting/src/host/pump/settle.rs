@@ -53,29 +53,36 @@ impl<S: Store> Pump<S> {
     /// Takes note of what was written.
     pub(super) fn settled(&mut self, group: Vec<Settled>) {
         self.in_writing = self.in_writing.saturating_sub(group.len());
-        let mut has_written = false;
-        for (judged, written) in group {
-            self.shared.leases.done(judged.settle.token);
-            if judged.work.suspect {
-                // The next one may be leased; a claim that is under way may have come too early.
-                self.hear();
-            }
-            let info = || DeliveryInfo::from(&judged.work);
-            let Some(written) = written else {
-                self.shared.observers.tell(|| Event::LeaseLost(info()));
-                continue;
-            };
-            has_written = true;
-            log(&judged, written);
-            self.report.add(&judged.settle.settlement, written);
-            self.shared.observers.tell(|| match written {
-                Ok(state) => Event::Settled { delivery: info(), state },
-                Err(_) => Event::LeaseLost(info()),
-            });
-        }
-        if has_written {
+        if group.iter().any(|(_, written)| written.is_some()) {
             self.shared.control.board.well(HostLoop::Settler);
         }
+        for (judged, written) in group {
+            self.note(&judged, written);
+        }
+    }
+
+    /// Takes note of what became of one delivery.
+    pub(super) fn note(
+        &mut self,
+        judged: &Judged,
+        written: Option<Result<DeliveryState, LeaseLost>>,
+    ) {
+        self.shared.leases.done(judged.settle.token);
+        if judged.work.suspect {
+            // The next one may be leased; a claim that is under way may have come too early.
+            self.hear();
+        }
+        let info = || DeliveryInfo::from(&judged.work);
+        let Some(written) = written else {
+            self.shared.observers.tell(|| Event::LeaseLost(info()));
+            return;
+        };
+        log(judged, written);
+        self.report.add(&judged.settle.settlement, written);
+        self.shared.observers.tell(|| match written {
+            Ok(state) => Event::Settled { delivery: info(), state },
+            Err(_) => Event::LeaseLost(info()),
+        });
     }
 }
 

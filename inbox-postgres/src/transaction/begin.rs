@@ -1,0 +1,53 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use inbox_core::store::{StoreError, StoreErrorKind};
+use tokio::time::timeout;
+use uuid::Uuid;
+
+use super::{Open, Transaction};
+use crate::PostgresStore;
+use crate::client::Owner;
+use crate::error::translate;
+use crate::sql::{UNIT_BEGIN, UNIT_THEIRS};
+
+/// How many transactions of handlers a pool of this size has room for: some connections are left to
+/// lease and to settle with.
+pub(crate) fn turns(connections: usize) -> usize {
+    connections.saturating_sub(connections.div_ceil(4)).max(1)
+}
+
+impl Transaction {
+    /// Begins one on a connection of the pool, when one is free.
+    pub(super) async fn begin(store: &PostgresStore) -> Result<Self, StoreError> {
+        let turn = Arc::clone(&store.inner().turns).acquire_owned();
+        let turn = timeout(store.call_timeout(), turn).await;
+        let turn = turn.ok().and_then(Result::ok).ok_or_else(|| {
+            let message = "no connection became free for a handler's transaction: make the pool \
+                           larger (`PostgresOptions::connections`), or run fewer handlers at once";
+            StoreError::new(StoreErrorKind::Busy, message)
+        })?;
+        let mark = Uuid::now_v7().to_string();
+        let mut begin = UNIT_BEGIN.replace(":mark", &mark);
+        if store.inner().owner == Owner::Store {
+            begin = format!("{begin};\n{UNIT_THEIRS}");
+        }
+        let connection = store
+            .in_time(async {
+                let mut working = store.connection().await?;
+                working.get()?.batch_execute(&begin).await.map_err(translate)?;
+                working.keep()
+            })
+            .await?;
+        let connection = Arc::new(connection);
+        let canceller = Arc::clone(&store.inner().canceller);
+        Ok(Self {
+            open: Open { connection: Some(Arc::clone(&connection)), canceller },
+            connection,
+            store: store.clone(),
+            mark,
+            has_scheduled: AtomicBool::new(false),
+            _turn: turn,
+        })
+    }
+}
