@@ -13,7 +13,7 @@ use inbox::{
 use inbox_testing::fault::FaultProxy;
 use inbox_testing::postgres::PostgresDatabase;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Barrier, Notify, Semaphore};
 
 /// What the handler does after it has written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +59,7 @@ pub(crate) struct Desk {
     pub(crate) runs: Arc<AtomicU32>,
     pub(crate) begun: Arc<Notify>,
     pub(crate) may_go_on: Arc<Semaphore>,
+    pub(crate) both: Arc<Barrier>,
     /// The pid of the server's process, by command.
     pub(crate) backends: Arc<Mutex<HashMap<i64, i32>>>,
 }
@@ -69,6 +70,7 @@ impl Desk {
             runs: Arc::default(),
             begun: Arc::default(),
             may_go_on: Arc::new(Semaphore::new(0)),
+            both: Arc::new(Barrier::new(2)),
             backends: Arc::default(),
         }
     }
@@ -154,6 +156,26 @@ async fn slow(command: Slow, tx: &mut Transaction, desk: State<Desk>) -> Result<
     Ok(())
 }
 
+#[inbox_contract(name = "cross", version = 1)]
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Cross {
+    pub(crate) first: i64,
+    pub(crate) second: i64,
+}
+
+/// Two of them, with the rows in opposite orders, wait for each other.
+#[handler(key = "cross", max_attempts = 1)]
+async fn cross(command: Cross, tx: &mut Transaction, desk: State<Desk>) -> Result<(), BoxError> {
+    let run = desk.runs.fetch_add(1, Ordering::SeqCst);
+    let add = "UPDATE pair SET n = n + 1 WHERE id = $1";
+    tx.execute(add, &[&command.first]).await?;
+    if run < 2 {
+        desk.both.wait().await;
+    }
+    tx.execute(add, &[&command.second]).await?;
+    Ok(())
+}
+
 #[inbox_contract(name = "sum", version = 1)]
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Sum {
@@ -186,6 +208,7 @@ async fn sum(
 /// The application's own tables. Whatever is booked twice shows.
 const TABLES: &str = "
     CREATE TABLE booked (id bigint NOT NULL);
+    CREATE TABLE pair (id bigint PRIMARY KEY, n bigint NOT NULL);
     CREATE TABLE known (id bigint PRIMARY KEY);
     CREATE TABLE balanced (
         id bigint NOT NULL REFERENCES known (id) DEFERRABLE INITIALLY DEFERRED
@@ -202,7 +225,7 @@ pub(crate) struct Application {
 
 pub(crate) fn options() -> PostgresOptions {
     // Nothing is sent but what a test asks for.
-    PostgresOptions::new().connections(2).without_notify().call_timeout(Duration::from_secs(10))
+    PostgresOptions::new().connections(4).without_notify().call_timeout(Duration::from_secs(10))
 }
 
 impl Application {
@@ -226,8 +249,9 @@ impl Application {
         receipt.unwrap().message_id()
     }
 
-    /// Does this whenever a row is inserted into a table, as long as strokes are left.
-    pub(crate) async fn strike(&self, table: &str, strokes: u32, what: &str) {
+    /// Does this when a row is inserted into a table, or `DEFERRED`, at the end of the transaction, as
+    /// long as strokes are left.
+    pub(crate) async fn strike(&self, table: &str, when: &str, strokes: u32, what: &str) {
         let strike = format!(
             "CREATE SEQUENCE stroke;
              CREATE FUNCTION strike() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -236,7 +260,7 @@ impl Application {
                  IF nextval('stroke') <= {strokes} THEN {what} END IF;
                  RETURN NEW;
              END $$;
-             CREATE CONSTRAINT TRIGGER strike AFTER INSERT ON {table} DEFERRABLE
+             CREATE CONSTRAINT TRIGGER strike AFTER INSERT ON {table} DEFERRABLE INITIALLY {when}
                  FOR EACH ROW EXECUTE FUNCTION strike()"
         );
         self.client.batch_execute(&strike).await.unwrap();

@@ -1,23 +1,21 @@
+use std::time::Duration;
+
+use inbox::ScheduleOptions;
 use inbox::store::DeliveryState;
 
-use crate::kit::{Application, Then};
+use crate::kit::{Application, Cross, Then};
 
 /// Books one command whose transaction is refused so often with this SQLSTATE, where a row is inserted
 /// into this table.
-async fn booked_after(table: &str, strokes: u32, code: &str, deferred: bool) -> (Application, u32) {
+async fn runs_after(table: &str, when: &str, strokes: u32, code: &str) -> u32 {
     let application = Application::start().await;
-    application.strike(table, strokes, &format!("RAISE SQLSTATE '{code}';")).await;
-    if deferred {
-        let deferred = "ALTER TABLE booked ALTER CONSTRAINT strike INITIALLY DEFERRED";
-        application.client.batch_execute(deferred).await.unwrap();
-    }
     let id = application.schedule(1, Then::Schedule).await;
+    application.strike(table, when, strokes, &format!("RAISE SQLSTATE '{code}';")).await;
     assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1, "{table} {code}");
     assert_eq!(application.outcome(id).await, (DeliveryState::Completed, vec![]));
     assert_eq!(application.booked().await, [1]);
     assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1, "one follow-up");
-    let runs = application.desk.runs();
-    (application, runs)
+    application.desk.runs()
 }
 
 #[tokio::test]
@@ -25,24 +23,39 @@ async fn a_transaction_that_met_another_begins_again_within_the_attempt() {
     for code in ["40001", "40P01"] {
         // In a statement of the handler; of what it schedules; of the settlement; and at the end.
         for table in ["booked", "inbox.message", "inbox.done"] {
-            let strokes = 2;
-            // The command itself is a message.
-            let strokes = if table == "inbox.message" { strokes + 1 } else { strokes };
-            if table == "inbox.message" {
-                continue;
-            }
-            let (_application, runs) = booked_after(table, strokes, code, false).await;
-            assert_eq!(runs, 3, "{table} {code}");
+            assert_eq!(runs_after(table, "IMMEDIATE", 2, code).await, 3, "{table} {code}");
         }
-        let (_application, runs) = booked_after("booked", 2, code, true).await;
-        assert_eq!(runs, 3, "deferred, {code}");
+        assert_eq!(runs_after("booked", "DEFERRED", 2, code).await, 3, "deferred, {code}");
     }
+}
+
+#[tokio::test]
+async fn of_two_that_wait_for_each_other_both_are_done_in_the_end() {
+    let application = Application::start().await;
+    application.client.batch_execute("INSERT INTO pair VALUES (1, 0), (2, 0)").await.unwrap();
+    for (first, second) in [(1, 2), (2, 1)] {
+        let cross = Cross { first, second };
+        application.inbox.scheduler().schedule(cross, ScheduleOptions::new()).await.unwrap();
+    }
+    let host = application.inbox.start().unwrap();
+    let sum = "SELECT sum(n)::bigint FROM pair";
+    // Twice two, when both are committed.
+    while application.client.query_one(sum, &[]).await.unwrap().get::<_, i64>(0) < 4 {
+        tokio::task::yield_now().await;
+    }
+    let report = host.shutdown(Duration::from_secs(10)).await;
+    assert_eq!((report.released, report.left), (0, 0));
+    assert_eq!(application.desk.runs(), 3, "one of them was the victim, once");
+    let failed = "SELECT count(*) FROM inbox.attempt";
+    assert_eq!(application.client.query_one(failed, &[]).await.unwrap().get::<_, i64>(0), 0);
+    let each = application.client.query("SELECT n FROM pair", &[]).await.unwrap();
+    assert!(each.iter().all(|row| row.get::<_, i64>(0) == 2));
 }
 
 #[tokio::test]
 async fn one_that_is_always_in_the_way_is_a_failure_in_the_end() {
     let application = Application::start().await;
-    application.strike("inbox.done", u32::MAX, "RAISE SQLSTATE '40001';").await;
+    application.strike("inbox.done", "IMMEDIATE", u32::MAX, "RAISE SQLSTATE '40001';").await;
     let id = application.schedule(1, Then::Succeed).await;
     // Nor can it be completed otherwise: but a failure can be recorded.
     assert_eq!(application.inbox.process_pending().await.unwrap().retried, 1);

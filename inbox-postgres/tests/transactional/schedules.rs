@@ -40,7 +40,7 @@ async fn the_handlers_own_statements_are_planned_as_the_database_has_it() {
     application.client.batch_execute("CREATE TABLE planned (n int, how text)").await.unwrap();
     // In the handler's own statement, and after it has scheduled.
     let note = "PERFORM 1; INSERT INTO planned SELECT NEW.id, current_setting('enable_seqscan');";
-    application.strike("booked", u32::MAX, note).await;
+    application.strike("booked", "IMMEDIATE", u32::MAX, note).await;
     let settled = "CREATE FUNCTION settled() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
                        INSERT INTO planned SELECT 0, current_setting('enable_seqscan');
                        RETURN NEW;

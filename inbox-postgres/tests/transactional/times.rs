@@ -30,7 +30,7 @@ async fn after_a_timeout_nothing_is_written_and_the_connection_is_not_used_again
 async fn a_timeout_never_cuts_off_the_settlement_or_the_commit() {
     let application = Application::start().await;
     // Five times as long as the handler may take.
-    application.strike("inbox.done", 1, "PERFORM pg_sleep(1);").await;
+    application.strike("inbox.done", "IMMEDIATE", 1, "PERFORM pg_sleep(1);").await;
     let slow = Slow { id: 1, hangs: false };
     let receipt = application.inbox.scheduler().schedule(slow, ScheduleOptions::new()).await;
     assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1);
@@ -43,7 +43,7 @@ async fn a_commit_that_nobody_waits_for_any_more_goes_on_to_its_end() {
     let application = Application::start().await;
     let id = application.schedule(1, Then::Succeed).await;
     let lock = "PERFORM pg_advisory_xact_lock(1);";
-    application.strike("inbox.done", 1, lock).await;
+    application.strike("inbox.done", "IMMEDIATE", 1, lock).await;
     application.client.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
     let inbox = application.inbox.clone();
     let pass = tokio::spawn(async move { inbox.process_pending().await });
