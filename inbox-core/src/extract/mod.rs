@@ -43,7 +43,8 @@ pub use state::{Shareable, State};
     message = "`{Self}` is not something a handler can be given",
     label = "not an extractor",
     note = "after the command a handler takes extractors: `State<T>`, `Context`, `Headers`",
-    note = "for a value that the builder got with `.state(value)`, write `State<{Self}>`"
+    note = "for a value that the builder got with `.state(value)`, write `State<{Self}>`",
+    note = "what the store or a layer lends, such as a transaction, is borrowed: write `&mut {Self}`"
 )]
 pub trait Extract: Sized + Send {
     /// What is found once, at start-up.

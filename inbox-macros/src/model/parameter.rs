@@ -88,8 +88,8 @@ impl Parameter {
                 errors.over(
                     reference,
                     format!(
-                        "a handler takes extractors by value: {taken}; only what a layer lends is \
-                         borrowed, as `&mut T`"
+                        "a handler takes extractors by value: {taken}; what the store or a layer \
+                         lends, such as a transaction, is borrowed as `&mut T`"
                     ),
                 );
                 None

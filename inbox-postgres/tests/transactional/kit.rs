@@ -26,6 +26,8 @@ pub(crate) enum Then {
     /// Schedules another command in its transaction, and then this.
     Schedule,
     ScheduleAndFail,
+    /// Notes how its statements are planned, and what it does after it has scheduled.
+    LookAtPlans,
     /// A statement fails, and it goes on as if nothing had happened.
     CatchAnError,
     /// The same with a savepoint.
@@ -117,6 +119,13 @@ async fn book(
             if then == Then::ScheduleAndFail {
                 return Err("as told".into());
             }
+        }
+        Then::LookAtPlans => {
+            let look = "INSERT INTO planned SELECT $1, current_setting('enable_seqscan')";
+            tx.execute(look, &[&1_i32]).await?;
+            let scheduler = context.scheduler();
+            scheduler.within(tx).schedule(Notice { id }, ScheduleOptions::new()).await?;
+            tx.execute(look, &[&2_i32]).await?;
         }
         Then::CatchAnError => assert!(tx.execute("SELECT 1 / 0", &[]).await.is_err()),
         Then::UndoAnError => {
@@ -220,7 +229,7 @@ pub(crate) struct Application {
     pub(crate) inbox: Inbox<PostgresStore>,
     pub(crate) desk: Desk,
     pub(crate) proxy: FaultProxy,
-    pub(crate) database: PostgresDatabase,
+    _database: PostgresDatabase,
 }
 
 pub(crate) fn options() -> PostgresOptions {
@@ -240,7 +249,7 @@ impl Application {
         client.batch_execute(TABLES).await.unwrap();
         let desk = Desk::new();
         let inbox = open(options, proxy.config(), &desk).await;
-        Self { client, inbox, desk, proxy, database }
+        Self { client, inbox, desk, proxy, _database: database }
     }
 
     pub(crate) async fn schedule(&self, id: i64, then: Then) -> MessageId {

@@ -5,3 +5,4 @@
 mod file;
 mod fleet;
 mod server;
+mod transactions;

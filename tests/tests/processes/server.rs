@@ -79,12 +79,12 @@ async fn eight_processes_on_one_server_with_kills_cuts_and_outages_lose_and_doub
     assert!(cuts > 0 && !outlasted.is_empty(), "nobody noticed");
 }
 
-async fn open(url: &str) -> PostgresStore {
+pub(crate) async fn open(url: &str) -> PostgresStore {
     PostgresOptions::new().connections(1).open(url).await.unwrap()
 }
 
 /// Cuts a few connections, and answers how many.
-async fn terminate(url: &str) -> usize {
+pub(crate) async fn terminate(url: &str) -> usize {
     let mut config: inbox::postgres::tokio_postgres::Config = url.parse().unwrap();
     let (client, connection) = config.application_name("test").connect(NoTls).await.unwrap();
     tokio::spawn(async move { connection.await.ok() });
