@@ -139,6 +139,10 @@ struct Host;
 struct Operate;
 
 #[cfg(all(doctest, feature = "postgres"))]
+#[doc = include_str!("../../docs/guides/exactly-once.md")]
+struct ExactlyOnce;
+
+#[cfg(all(doctest, feature = "postgres"))]
 #[doc = include_str!("../../docs/guides/postgres.md")]
 struct Postgres;
 

@@ -83,6 +83,8 @@ impl Context {
 
     /// Schedules what follows from this message: where the options say nothing else, it belongs to
     /// the same conversation and the same tenant, and names this message as its cause.
+    ///
+    /// In a handler with a transaction, `context.scheduler().within(tx)` stores it with the transaction.
     #[must_use]
     pub fn scheduler(&self) -> Scheduler {
         let scheduler = self.0.extension::<Scheduler>().unwrap_or_else(Scheduler::detached);

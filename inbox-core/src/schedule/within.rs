@@ -6,8 +6,9 @@ use super::Scheduler;
     label = "not a transaction of this store",
     note = "begin a transaction on the store's own database: `tokio_postgres::Transaction` or \
             `deadpool_postgres::Transaction` for PostgreSQL, `rusqlite::Transaction` for SQLite",
-    note = "`context.scheduler()` does not know its store by type; take \
-            `State<Scheduler<PostgresStore>>`, or `SqliteStore`, instead, which every inbox provides"
+    note = "`context.scheduler()` does not know its store by type: it joins a handler's own \
+            `&mut inbox::postgres::Transaction`; for any other, take `State<Scheduler<PostgresStore>>`, \
+            or `SqliteStore`, which every inbox provides"
 )]
 pub trait TransactionOf<S: ?Sized> {
     /// What schedules within the transaction.

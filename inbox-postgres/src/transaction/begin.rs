@@ -5,7 +5,7 @@ use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::{Open, Transaction};
+use super::{Mark, Open, Transaction};
 use crate::PostgresStore;
 use crate::client::Owner;
 use crate::error::translate;
@@ -45,7 +45,7 @@ impl Transaction {
             open: Open { connection: Some(Arc::clone(&connection)), canceller },
             connection,
             store: store.clone(),
-            mark,
+            mark: Mark(mark),
             has_scheduled: AtomicBool::new(false),
             _turn: turn,
         })

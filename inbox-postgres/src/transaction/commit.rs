@@ -117,7 +117,7 @@ impl Transaction {
             SimpleQueryMessage::Row(row) => row.get(0),
             _ => None,
         });
-        match mark == Some(&*self.mark) {
+        match mark == Some(&*self.mark.0) {
             true => Ok(()),
             false => Err(TransactionError::Ended.into()),
         }

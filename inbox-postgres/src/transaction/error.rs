@@ -32,8 +32,8 @@ pub enum TransactionError {
     Ended,
     /// A layer reported success although the handler was dropped, and its transaction with it.
     #[error(
-        "the handler was dropped before it returned, and its transaction with it: let the layer that \
-         cut it off answer an error"
+        "the handler was dropped or left behind before it returned, and its transaction with it: let \
+         the layer that cut it off answer an error"
     )]
     Dropped,
 }

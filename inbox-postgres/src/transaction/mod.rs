@@ -68,7 +68,7 @@ pub struct Transaction {
     connection: Arc<Object>,
     open: Open,
     store: PostgresStore,
-    mark: String,
+    mark: Mark,
     has_scheduled: AtomicBool,
     _turn: OwnedSemaphorePermit,
 }
@@ -131,6 +131,10 @@ impl fmt::Debug for Transaction {
         f.debug_struct("Transaction").finish_non_exhaustive()
     }
 }
+
+/// Tells one transaction from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mark(String);
 
 /// Watches over a transaction: dropped while it is open, what it was doing is cancelled and its
 /// connection does not go back, so that the server rolls it back.

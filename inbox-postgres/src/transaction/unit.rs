@@ -10,7 +10,7 @@ use tracing::Instrument as _;
 
 use super::commit::Commit;
 use super::error::may_pass;
-use super::{Transaction, TransactionError};
+use super::{Mark, Transaction, TransactionError};
 use crate::PostgresStore;
 
 /// Runs handlers in transactions of a store.
@@ -24,7 +24,9 @@ impl Unit for TransactionUnit {
 
     fn begin<'a>(&'a self, request: &'a Request) -> UnitFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            request.lend(Transaction::begin(&self.0).await?);
+            let transaction = Transaction::begin(&self.0).await?;
+            request.extend(transaction.mark.clone());
+            request.lend(transaction);
             Ok(())
         })
     }
@@ -35,7 +37,9 @@ impl Unit for TransactionUnit {
         run: Result<(), HandlerError>,
     ) -> UnitFuture<'a, Ended> {
         Box::pin(async move {
-            match (run, request.reclaim::<Transaction>()) {
+            // A layer may have left a handler of an earlier run behind, which gave its own back.
+            let is_ours = |it: &Transaction| request.extension::<Mark>() == Some(it.mark.clone());
+            match (run, request.reclaim::<Transaction>().filter(is_ours)) {
                 (Ok(()), Some(transaction)) => self.commit(transaction, request).await,
                 (Ok(()), None) => {
                     let error = Failure::new(TransactionError::Dropped);

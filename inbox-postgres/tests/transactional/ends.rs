@@ -100,7 +100,7 @@ async fn a_host_counts_and_tells_what_a_transaction_settled() {
     }
     let report = host.shutdown(Duration::from_secs(10)).await;
     assert_eq!((report.released, report.left), (0, 0));
-    let states = states.lock().unwrap();
+    let states = states.lock().unwrap().clone();
     let completed = states.iter().filter(|state| **state == DeliveryState::Completed).count();
     assert_eq!((completed, states.len()), (20, 21));
     assert_eq!(application.booked().await, (1..=20).collect::<Vec<i64>>());
@@ -115,4 +115,21 @@ async fn a_store_without_transactions_is_refused_with_what_to_do() {
     assert!(error.contains("`&mut inbox::postgres::Transaction`"), "{error}");
     assert!(error.contains("`inbox::postgres::connect(url)`"), "{error}");
     assert!(error.contains("`book`"), "{error}");
+}
+
+#[tokio::test]
+async fn a_pool_of_the_application_works_as_well() {
+    use inbox::postgres::deadpool_postgres::{Manager, Pool};
+    use inbox::postgres::tokio_postgres::NoTls;
+
+    let application = Application::start().await;
+    let manager = Manager::new(application.proxy.config().clone(), NoTls);
+    let pool = Pool::builder(manager).max_size(2).build().unwrap();
+    let store = crate::kit::options().open_pool(pool).await.unwrap();
+    let inbox = inbox::Inbox::builder(store).state(application.desk.clone()).build().await.unwrap();
+    let id = application.schedule(1, Then::Schedule).await;
+    assert_eq!(inbox.process_pending().await.unwrap().completed, 1);
+    assert_eq!(application.booked().await, [1]);
+    assert_eq!(application.outcome(id).await.0, DeliveryState::Completed);
+    assert_eq!(inbox.process_pending().await.unwrap().completed, 1, "the follow-up");
 }

@@ -107,10 +107,9 @@ async fn book(
     desk.backends.lock().unwrap().insert(id, pid);
     tx.execute("INSERT INTO booked (id) VALUES ($1)", &[&id]).await?;
     match then {
-        Then::Succeed => {}
-        Then::Fail => return Err("as told".into()),
         Then::FailFirst if run == 0 => return Err("the first time".into()),
-        Then::FailFirst => {}
+        Then::Succeed | Then::FailFirst => {}
+        Then::Fail => return Err("as told".into()),
         Then::Panic => panic!("as told"),
         Then::Wait => desk.wait().await,
         Then::Schedule | Then::ScheduleAndFail => {
