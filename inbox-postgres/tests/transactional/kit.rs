@@ -305,3 +305,8 @@ pub(crate) async fn open(
     let store = options.ensure_schema().open_config(config.clone()).await.unwrap();
     Inbox::builder(store).state(desk.clone()).build().await.unwrap()
 }
+
+/// What takes longer will never happen.
+pub(crate) async fn in_time<T>(what: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_mins(1), what).await.unwrap()
+}

@@ -3,7 +3,7 @@ use std::time::Duration;
 use inbox::ScheduleOptions;
 use inbox::store::DeliveryState;
 
-use crate::kit::{Application, Cross, Then};
+use crate::kit::{Application, Cross, Then, in_time};
 
 /// Books one command whose transaction is refused so often with this SQLSTATE, where a row is inserted
 /// into this table.
@@ -39,10 +39,13 @@ async fn of_two_that_wait_for_each_other_both_are_done_in_the_end() {
     }
     let host = application.inbox.start().unwrap();
     let sum = "SELECT sum(n)::bigint FROM pair";
-    // Twice two, when both are committed.
-    while application.client.query_one(sum, &[]).await.unwrap().get::<_, i64>(0) < 4 {
-        tokio::task::yield_now().await;
-    }
+    let both = async {
+        // Twice two, when both are committed.
+        while application.client.query_one(sum, &[]).await.unwrap().get::<_, i64>(0) < 4 {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(both).await;
     let report = host.shutdown(Duration::from_secs(10)).await;
     assert_eq!((report.released, report.left), (0, 0));
     assert_eq!(application.desk.runs(), 3, "one of them was the victim, once");

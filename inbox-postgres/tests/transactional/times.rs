@@ -1,7 +1,7 @@
 use inbox::ScheduleOptions;
 use inbox::store::DeliveryState;
 
-use crate::kit::{Application, Slow, Then, options};
+use crate::kit::{Application, Slow, Then, in_time, options};
 
 /// Waits until a statement waits for a lock.
 async fn until_someone_waits(application: &Application) {
@@ -51,9 +51,12 @@ async fn a_commit_that_nobody_waits_for_any_more_goes_on_to_its_end() {
     pass.abort();
     assert!(pass.await.unwrap_err().is_cancelled());
     application.client.batch_execute("SELECT pg_advisory_unlock(1)").await.unwrap();
-    while application.outcome(id).await.0 != DeliveryState::Completed {
-        tokio::task::yield_now().await;
-    }
+    let completed = async {
+        while application.outcome(id).await.0 != DeliveryState::Completed {
+            tokio::task::yield_now().await;
+        }
+    };
+    in_time(completed).await;
     assert_eq!(application.booked().await, [1]);
     assert_eq!(application.inbox.process_pending().await.unwrap().leased, 0);
     assert_eq!(application.desk.runs(), 1);
