@@ -1,11 +1,13 @@
 //! A store that is in trouble when a test says so, and otherwise is the embedded one.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use inbox::MessageId;
+use inbox::dispatch::Unit;
 use inbox::message::Envelope;
 use inbox::schedule::Start;
 use inbox::sqlite::SqliteStore;
@@ -76,6 +78,17 @@ pub struct FaultyStore {
     pub store: SqliteStore,
     troubles: Arc<Mutex<HashMap<Verb, (Trouble, u32)>>>,
     met: Arc<AtomicU32>,
+    unit: TestUnit,
+}
+
+/// The unit of a store, if a test gave it one.
+#[derive(Clone, Default)]
+struct TestUnit(Option<Arc<dyn Unit>>);
+
+impl fmt::Debug for TestUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TestUnit({})", self.0.is_some())
+    }
 }
 
 impl FaultyStore {
@@ -85,7 +98,15 @@ impl FaultyStore {
     /// When the store in memory cannot be opened.
     pub async fn new() -> Result<Self, StoreError> {
         let store = inbox::sqlite::in_memory().await?;
-        Ok(Self { store, troubles: Arc::default(), met: Arc::default() })
+        let unit = TestUnit::default();
+        Ok(Self { store, troubles: Arc::default(), met: Arc::default(), unit })
+    }
+
+    /// The same, which runs handlers in this unit.
+    #[must_use]
+    pub fn with_unit(mut self, unit: Arc<dyn Unit>) -> Self {
+        self.unit = TestUnit(Some(unit));
+        self
     }
 
     /// The next calls of this verb are in trouble, so many of them.
@@ -185,6 +206,10 @@ impl StateStore for FaultyStore {
 
     fn abandon(&self, tokens: Vec<LeaseToken>, now: Now) {
         self.store.abandon(tokens, now);
+    }
+
+    fn unit(&self) -> Option<Arc<dyn Unit>> {
+        self.unit.0.clone()
     }
 }
 
