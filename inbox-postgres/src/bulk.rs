@@ -7,7 +7,7 @@ use inbox_core::store::{BulkReceipt, BulkWriter, Envelopes, StoreError};
 use inbox_core::{Now, Timestamp};
 
 use crate::PostgresStore;
-use crate::client::begin;
+use crate::client::{Client, begin};
 use crate::copy::Copy;
 use crate::error::translate;
 use crate::row::{column, timestamp};
@@ -94,8 +94,8 @@ impl Bulk<'_> {
     /// The store's present.
     async fn now(&self) -> Result<Timestamp, StoreError> {
         let clock = self.store.text(Sql::bulk_clock);
-        let row = self.transaction.query_one(clock, &[&moment(self.now)]).await;
-        timestamp(&row.map_err(translate)?, 0).map_err(damaged)
+        let row = Client::Theirs(&self.transaction).query_one(clock, &[&moment(self.now)]).await?;
+        timestamp(&row, 0).map_err(damaged)
     }
 
     /// Stores what was put aside, and commits.
@@ -103,9 +103,8 @@ impl Bulk<'_> {
         let page = i64::try_from(PAGE).unwrap_or(i64::MAX);
         while self.staged > 0 {
             let accept = self.store.text(Sql::bulk_accept);
-            let accepted =
-                async { self.transaction.query_one(accept, &[&page]).await.map_err(translate) };
-            let row = self.store.in_time(accepted).await?;
+            let client = Client::Theirs(&self.transaction);
+            let row = self.store.in_time(client.query_one(accept, &[&page])).await?;
             let count = |at| column::<i64>(&row, at).map_err(damaged);
             let (taken, new) = (count(0)?, count(1)?);
             self.receipt.accepted += new.unsigned_abs();

@@ -4,13 +4,13 @@ use deadpool_postgres::Object;
 use futures_util::future::join_all;
 use inbox_core::Now;
 use inbox_core::store::{LeaseRequest, StoreError, Wanted};
-use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::claimed::{Asked, Claimed};
 use crate::lease;
 use crate::marks::{BEGINNING, Claims};
+use crate::parameter::Parameter;
 use crate::row::column;
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
@@ -102,7 +102,7 @@ impl PostgresStore {
         let (moment, token_id) = (moment(now), Uuid::from_u128(token.as_u128()));
         let (versions, limit, attempts) = (versions(wanted), i64::from(limit), attempts(wanted));
         let (span, tenants) = (Span(request.duration), tenants(request));
-        let all: [&(dyn ToSql + Sync); 12] = [
+        let all: [&dyn Parameter; 12] = [
             &moment,
             &token_id,
             &request.host,
@@ -116,7 +116,7 @@ impl PostgresStore {
             &low[1],
             &low[0],
         ];
-        let tenants = tenants.as_ref().map(|tenants| tenants as &(dyn ToSql + Sync));
+        let tenants = tenants.as_ref().map(|tenants| tenants as &dyn Parameter);
         let parameters: Vec<_> = all.into_iter().chain(tenants).collect();
         let sql = match (&request.tenants, request.serves("")) {
             (None, _) => Sql::lease,

@@ -1,17 +1,14 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{ClientWrapper, Object, Transaction};
 use futures_util::future::join3;
+use futures_util::stream::TryStreamExt as _;
 use inbox_core::store::{StoreError, StoreErrorKind};
-use tokio::time::timeout;
-use tokio_postgres::{IsolationLevel, Row, Statement};
-use tokio_util::task::TaskTracker;
+use tokio_postgres::{Error, IsolationLevel, Row, Statement};
 
 use crate::error::translate;
-use crate::sql::{SESSION, UNIT_THEIRS};
-use crate::store::Parameters;
-use crate::tls::Connector;
+use crate::parameter::{Parameters, typed_values, values};
+use crate::sql::{LOOK, SESSION, UNIT_THEIRS};
 use crate::transaction::Transaction as HandlerTransaction;
 
 /// Whose the connections of a pool are.
@@ -21,6 +18,9 @@ pub(crate) enum Owner {
     Store,
     /// Given to the store by the application, which has settings of its own.
     Application,
+    /// A pooler's, which has another one for each transaction: nothing stays on it, neither a setting
+    /// nor a statement. Nobody can stop a statement, so it takes no longer than this.
+    Pooler(Duration),
 }
 
 /// Where a statement runs: on a connection of the pool, or beside it, or in a transaction of the
@@ -29,14 +29,22 @@ pub(crate) enum Owner {
 pub(crate) enum Client<'a> {
     Pooled(&'a ClientWrapper, Owner),
     Theirs(&'a tokio_postgres::Transaction<'a>),
-    TheirsPooled(&'a deadpool_postgres::Transaction<'a>),
+    TheirsPooled(&'a Transaction<'a>),
     /// The transaction of a handler, when the store has the last word.
     TheirUnit(&'a HandlerTransaction),
     /// The same while the handler runs, whose statements are planned in another way.
     WithinUnit(&'a HandlerTransaction, Owner),
 }
 
-impl Client<'_> {
+impl<'a> Client<'a> {
+    /// A transaction on a connection of this owner: behind a pooler, statements have no names.
+    pub(crate) fn of(transaction: &'a Transaction<'a>, owner: Owner) -> Self {
+        match owner {
+            Owner::Pooler(_) => Self::Theirs(transaction),
+            Owner::Store | Owner::Application => Self::TheirsPooled(transaction),
+        }
+    }
+
     pub(crate) async fn query(
         self,
         text: &str,
@@ -44,67 +52,127 @@ impl Client<'_> {
     ) -> Result<Vec<Row>, StoreError> {
         let rows = match self {
             Self::Pooled(connection, owner) => {
-                let statement = connection.prepare_cached(text).await.map_err(translate)?;
-                match owner {
-                    Owner::Store => connection.query(&statement, parameters).await,
-                    Owner::Application => {
-                        with_settings(SESSION, connection, &statement, parameters).await
-                    }
-                }
+                let settings = (owner != Owner::Store).then_some(SESSION);
+                ask(connection, owner, settings, text, parameters).await
             }
-            Self::Theirs(transaction) => transaction.query(text, parameters).await,
+            Self::Theirs(transaction) => unnamed(transaction.client(), text, parameters).await,
             Self::TheirsPooled(transaction) => {
                 let statement = transaction.prepare_cached(text).await.map_err(translate)?;
-                transaction.query(&statement, parameters).await
+                named(transaction.client(), &statement, parameters).await
             }
-            Self::TheirUnit(transaction) | Self::WithinUnit(transaction, Owner::Application) => {
-                let statement = transaction.prepare_cached(text).await.map_err(translate)?;
-                transaction.query(&statement, parameters).await
-            }
+            Self::TheirUnit(transaction) => in_unit(transaction, text, parameters).await,
             Self::WithinUnit(transaction, Owner::Store) => {
                 let statement = transaction.prepare_cached(text).await.map_err(translate)?;
-                planned_as_ours(transaction, &statement, parameters).await
+                planned_as_ours(transaction, named(transaction, &statement, parameters)).await
             }
+            Self::WithinUnit(transaction, _) => in_unit(transaction, text, parameters).await,
         };
         rows.map_err(translate)
     }
+
+    /// Runs a statement that answers one row.
+    pub(crate) async fn query_one(
+        self,
+        text: &str,
+        parameters: Parameters<'_>,
+    ) -> Result<Row, StoreError> {
+        let mut rows = self.query(text, parameters).await?;
+        rows.pop().ok_or_else(|| StoreError::new(StoreErrorKind::Other, "there was no answer"))
+    }
+}
+
+/// Runs a statement that lists, planned anew.
+pub(crate) async fn look(
+    connection: &ClientWrapper,
+    owner: Owner,
+    text: &str,
+    parameters: Parameters<'_>,
+) -> Result<Vec<Row>, StoreError> {
+    ask(connection, owner, Some(LOOK), text, parameters).await.map_err(translate)
+}
+
+async fn ask(
+    connection: &ClientWrapper,
+    owner: Owner,
+    settings: Option<&str>,
+    text: &str,
+    parameters: Parameters<'_>,
+) -> Result<Vec<Row>, Error> {
+    if let Owner::Pooler(limit) = owner {
+        let settings = limited(settings.unwrap_or(SESSION), limit);
+        return with_settings(&settings, connection, unnamed(connection, text, parameters)).await;
+    }
+    let statement = connection.prepare_cached(text).await?;
+    let rows = named(connection, &statement, parameters);
+    match settings {
+        None => rows.await,
+        Some(settings) => with_settings(settings, connection, rows).await,
+    }
+}
+
+async fn named(
+    client: &tokio_postgres::Client,
+    statement: &Statement,
+    parameters: Parameters<'_>,
+) -> Result<Vec<Row>, Error> {
+    client.query_raw(statement, values(parameters)).await?.try_collect().await
+}
+
+/// Runs a statement that is sent whole, and leaves no name behind.
+pub(crate) async fn unnamed(
+    client: &tokio_postgres::Client,
+    text: &str,
+    parameters: Parameters<'_>,
+) -> Result<Vec<Row>, Error> {
+    client.query_typed_raw(text, typed_values(parameters)).await?.try_collect().await
 }
 
 /// Runs a statement with these settings, and leaves none behind. Sent at once, so it is one round trip;
 /// after an error the commit is a rollback.
-pub(crate) async fn with_settings(
+async fn with_settings(
     settings: &str,
     connection: &ClientWrapper,
-    statement: &Statement,
-    parameters: Parameters<'_>,
-) -> Result<Vec<Row>, tokio_postgres::Error> {
+    statement: impl Future<Output = Result<Vec<Row>, Error>>,
+) -> Result<Vec<Row>, Error> {
     let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", local(settings));
-    let (beginning, rows, ended) = join3(
-        connection.batch_execute(&begin),
-        connection.query(statement, parameters),
-        connection.batch_execute("COMMIT"),
-    )
-    .await;
+    let (beginning, rows, ended) =
+        join3(connection.batch_execute(&begin), statement, connection.batch_execute("COMMIT"))
+            .await;
     beginning?;
     let rows = rows?;
     ended?;
     Ok(rows)
 }
 
+/// The settings, and no more time than this for a statement.
+fn limited(settings: &str, limit: Duration) -> String {
+    let limit = i32::try_from(limit.as_millis()).unwrap_or(i32::MAX).max(1);
+    format!("{settings};\nSET statement_timeout = {limit}")
+}
+
+/// Runs a statement in a handler's transaction.
+async fn in_unit(
+    transaction: &HandlerTransaction,
+    text: &str,
+    parameters: Parameters<'_>,
+) -> Result<Vec<Row>, Error> {
+    if let Owner::Pooler(_) = transaction.store().inner().owner {
+        return unnamed(transaction, text, parameters).await;
+    }
+    let statement = transaction.prepare_cached(text).await?;
+    named(transaction, &statement, parameters).await
+}
+
 /// Runs a statement within a handler's transaction, with our settings, and leaves none behind; in one
 /// round trip. After an error nothing can be done in the transaction, settings included.
 async fn planned_as_ours(
     transaction: &HandlerTransaction,
-    statement: &Statement,
-    parameters: Parameters<'_>,
-) -> Result<Vec<Row>, tokio_postgres::Error> {
+    statement: impl Future<Output = Result<Vec<Row>, Error>>,
+) -> Result<Vec<Row>, Error> {
     let ours = local(SESSION);
-    let (beginning, rows, ended) = join3(
-        transaction.batch_execute(&ours),
-        transaction.query(statement, parameters),
-        transaction.batch_execute(UNIT_THEIRS),
-    )
-    .await;
+    let (beginning, rows, ended) =
+        join3(transaction.batch_execute(&ours), statement, transaction.batch_execute(UNIT_THEIRS))
+            .await;
     beginning?;
     let rows = rows?;
     ended?;
@@ -124,78 +192,11 @@ pub(crate) async fn begin(
 ) -> Result<Transaction<'_>, StoreError> {
     let transaction = connection.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
     let transaction = transaction.start().await.map_err(translate)?;
-    if owner == Owner::Application {
-        transaction.batch_execute(&local(SESSION)).await.map_err(translate)?;
-    }
+    let settings = match owner {
+        Owner::Store => return Ok(transaction),
+        Owner::Application => local(SESSION),
+        Owner::Pooler(limit) => local(&limited(SESSION, limit)),
+    };
+    transaction.batch_execute(&settings).await.map_err(translate)?;
     Ok(transaction)
-}
-
-/// A connection of the pool that is at work. Dropped before it is [`done`](Self::done), whatever it
-/// was doing is cancelled and it does not go back: the next one to use it would wait behind that.
-pub(crate) struct Working {
-    connection: Option<Object>,
-    canceller: Arc<Canceller>,
-}
-
-impl Working {
-    pub(crate) fn new(connection: Object, canceller: Arc<Canceller>) -> Self {
-        Self { connection: Some(connection), canceller }
-    }
-
-    pub(crate) fn get(&mut self) -> Result<&mut Object, StoreError> {
-        let connection = self.connection.as_mut();
-        connection.ok_or_else(|| StoreError::new(StoreErrorKind::Closed, "it was given back"))
-    }
-
-    /// The connection, for whoever watches over it from here on.
-    pub(crate) fn keep(mut self) -> Result<Object, StoreError> {
-        let connection = self.connection.take();
-        connection.ok_or_else(|| StoreError::new(StoreErrorKind::Closed, "it was given back"))
-    }
-
-    /// Gives the connection back.
-    pub(crate) fn done(mut self) {
-        self.connection = None;
-    }
-
-    /// Gives the connection back, unless the answer says that it broke: the driver may not have noticed
-    /// yet, and the next one to use it would.
-    pub(crate) fn done_with<T>(mut self, answer: &Result<T, StoreError>) {
-        let broke = |error: &StoreError| error.kind() == StoreErrorKind::TimedOut;
-        match self.connection.take() {
-            Some(connection) if answer.as_ref().is_err_and(broke) => {
-                drop(Object::take(connection));
-            }
-            kept => drop(kept),
-        }
-    }
-}
-
-impl Drop for Working {
-    fn drop(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            self.canceller.cancel(Object::take(connection));
-        }
-    }
-}
-
-/// Asks the server to stop what nobody waits for any more.
-pub(crate) struct Canceller {
-    /// The request goes over a connection of its own, which is encrypted like the others.
-    pub(crate) tls: Connector,
-    pub(crate) tasks: TaskTracker,
-    pub(crate) limit: Duration,
-}
-
-impl Canceller {
-    pub(crate) fn cancel(&self, connection: ClientWrapper) {
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let (cancel, tls, limit) = (connection.cancel_token(), self.tls.clone(), self.limit);
-        let cancelling = async move {
-            // Best effort: the server notices a closed connection by itself, only later.
-            let _ = timeout(limit, cancel.cancel_query(tls)).await;
-            drop(connection);
-        };
-        self.tasks.spawn_on(cancelling, &runtime);
-    }
 }

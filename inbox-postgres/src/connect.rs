@@ -40,7 +40,8 @@ impl PostgresOptions {
     pub async fn open_pool(self, pool: Pool) -> Result<PostgresStore, StoreError> {
         // Nobody can ask the pool how it encrypts. A cancellation holds no secret but its own.
         let (schema, tls) = (Schema::new(&self.schema)?, unverified()?);
-        let (owner, place, direct) = (Owner::Application, String::new(), self.direct().await?);
+        let owner = self.owner(Owner::Application);
+        let (place, direct) = (String::new(), self.direct().await?);
         let access = Access { pool, owner, place, tls, direct };
         self.checked(PostgresStore::new(access, schema, &self)).await
     }
@@ -70,7 +71,8 @@ impl PostgresOptions {
     /// What the program says wins over the address.
     fn at(mut self, url: &str) -> Result<(Self, Config), StoreError> {
         let (config, said) = address::read(url)?;
-        self.tls = self.tls.or(said);
+        self.tls = self.tls.or(said.tls);
+        self.pooler |= said.pooler;
         Ok((self, config))
     }
 
@@ -86,9 +88,12 @@ impl PostgresOptions {
         let schema = Schema::new(&self.schema)?;
         let tls = self.tls.clone().apply(&mut config).await?;
         notice_silence(&mut config, self.call_timeout);
-        let (owner, place) = (Owner::Store, place(&config));
+        let owner = self.owner(Owner::Store);
+        let place = place(&config);
         let direct = match self.direct().await? {
-            None if self.notifies => Some(Direct::new(config.clone(), tls.clone(), place.clone())),
+            None if self.notifies && !self.pooler => {
+                Some(Direct::new(config.clone(), tls.clone(), place.clone()))
+            }
             direct => direct,
         };
         let pool = self.pool(config, tls.clone())?;
@@ -96,13 +101,27 @@ impl PostgresOptions {
         Ok(PostgresStore::new(access, schema, self))
     }
 
+    /// Whose the connections are: with a pooler in between, neither the store's nor the application's.
+    fn owner(&self, without_pooler: Owner) -> Owner {
+        match self.pooler {
+            true => Owner::Pooler(self.call_timeout),
+            false => without_pooler,
+        }
+    }
+
     /// Where to listen, if that is said.
     async fn direct(&self) -> Result<Option<Direct>, StoreError> {
         let Some(address) = self.listen_at.clone().filter(|_| self.notifies) else {
             return Ok(None);
         };
-        let (options, mut config) = self.clone().at(&address.0)?;
-        let tls = options.tls.apply(&mut config).await?;
+        let (mut config, said) = address::read(&address.0)?;
+        if said.pooler {
+            let message = "nobody can listen through a pooler: give `PostgresOptions::listen_at` the \
+                           server's own address, without `pgbouncer=true`; or leave it out, and \
+                           workers find what there is when they look";
+            return Err(StoreError::new(StoreErrorKind::CannotOpen, message));
+        }
+        let tls = self.tls.clone().or(said.tls).apply(&mut config).await?;
         notice_silence(&mut config, self.call_timeout);
         let place = place(&config);
         Ok(Some(Direct::new(config, tls, place)))
@@ -111,17 +130,20 @@ impl PostgresOptions {
     fn pool(&self, config: Config, tls: Connector) -> Result<Pool, StoreError> {
         let manager = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = Manager::from_config(config, tls, manager);
-        Pool::builder(manager)
+        let mut builder = Pool::builder(manager);
+        if !self.pooler {
+            builder = builder.post_create(Hook::async_fn(|client, _| {
+                Box::pin(
+                    async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) },
+                )
+            }));
+        }
+        builder
             .max_size(self.connections.max(1))
             .wait_timeout(Some(self.call_timeout))
             .create_timeout(Some(self.call_timeout))
             .recycle_timeout(Some(self.call_timeout))
             .runtime(Runtime::Tokio1)
-            .post_create(Hook::async_fn(|client, _| {
-                Box::pin(
-                    async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) },
-                )
-            }))
             .build()
             .map_err(|error| {
                 StoreError::new(StoreErrorKind::CannotOpen, "the pool cannot be made")

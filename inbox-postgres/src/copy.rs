@@ -9,6 +9,7 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::PostgresStore;
+use crate::client::Client;
 use crate::error::translate;
 use crate::insert::version;
 use crate::row::{column, headers_json, uuid};
@@ -136,9 +137,10 @@ impl Copy<'_> {
         let contracts: BTreeSet<_> =
             envelopes.iter().map(|e| e.message.contract.as_str()).collect();
         let contracts: Vec<_> = contracts.into_iter().collect();
-        let rows = self.transaction.query(self.store.text(Sql::routes), &[&contracts]).await;
+        let text = self.store.text(Sql::routes);
+        let rows = Client::Theirs(self.transaction).query(text, &[&contracts]).await?;
         let mut routes: HashMap<String, Vec<String>> = HashMap::new();
-        for row in &rows.map_err(translate)? {
+        for row in &rows {
             let superseded_by: Option<String> = column(row, 2).map_err(damaged)?;
             if superseded_by.is_none() {
                 let contract = column(row, 0).map_err(damaged)?;

@@ -31,6 +31,10 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
             StoreErrorKind::Schema,
             "the schema is older than this program: update it with `PostgresOptions::migrate`",
         ),
+        Some(&SqlState::INVALID_SQL_STATEMENT_NAME | &SqlState::DUPLICATE_PSTATEMENT) => (
+            StoreErrorKind::Other,
+            "a statement that was prepared is not there, or is someone else's: this looks like a pooler in transaction mode, such as PgBouncer; open the store with `PostgresOptions::behind_pooler`, or write `pgbouncer=true` into its address",
+        ),
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             let message = format!(
                 "this database role may not do that ({}): grant it what the guide to the schema says",

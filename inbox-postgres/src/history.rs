@@ -2,9 +2,11 @@ use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::Transaction;
 
 use crate::PostgresStore;
-use crate::client::begin;
+use crate::client::{Client, begin};
 use crate::error::translate;
 use crate::migrate::MIGRATIONS;
+use crate::row::column;
+use crate::schedule::damaged;
 
 impl PostgresStore {
     /// Checks that the schema is there and of this program's version. Changes nothing.
@@ -42,8 +44,9 @@ impl PostgresStore {
     /// Whether anything was ever applied.
     pub(crate) async fn has_history(&self, on: &Transaction<'_>) -> Result<bool, StoreError> {
         let table = format!("{}.migration", self.inner().schema.quoted);
-        let row = on.query_one("SELECT to_regclass($1) IS NOT NULL", &[&table]).await;
-        Ok(row.map_err(translate)?.get(0))
+        let select = "SELECT to_regclass($1) IS NOT NULL";
+        let row = Client::Theirs(on).query_one(select, &[&table]).await?;
+        column(&row, 0).map_err(damaged)
     }
 
     /// How many of our migrations were applied: all of those, and in our words, or it is an error.
@@ -57,7 +60,7 @@ impl PostgresStore {
              LEFT JOIN unnest($1::integer[], $2::text[]) AS ours (version, sql) USING (version)
              ORDER BY applied.version",
         );
-        let rows = on.query(&select, &[&versions, &texts]).await.map_err(translate)?;
+        let rows = Client::Theirs(on).query(&select, &[&versions, &texts]).await?;
         let read = |row: &tokio_postgres::Row| Applied {
             version: row.get(0),
             name: row.get(1),

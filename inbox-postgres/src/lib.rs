@@ -22,6 +22,7 @@ mod maintain;
 mod marks;
 mod migrate;
 mod options;
+mod parameter;
 mod refusal;
 mod renew;
 mod routes;
@@ -40,6 +41,7 @@ mod transaction;
 mod value;
 mod wake;
 mod within;
+mod working;
 
 pub use connect::connect;
 pub use deadpool_postgres;

@@ -6,7 +6,7 @@ use tokio_postgres::Transaction;
 use tokio_postgres::error::SqlState;
 
 use crate::PostgresStore;
-use crate::client::begin;
+use crate::client::{begin, unnamed};
 use crate::error::translate;
 use crate::schema::Schema;
 
@@ -61,7 +61,9 @@ impl PostgresStore {
         // The server keeps the time while it waits, and may be slow to say so.
         self.in_time_and(limit, async {
             set_local(transaction, "lock_timeout", limit).await.map_err(translate)?;
-            let locked = transaction.execute(LOCK, &[&lock_name(schema)]).await;
+            let longer = limit.saturating_add(self.call_timeout());
+            set_local(transaction, "statement_timeout", longer).await.map_err(translate)?;
+            let locked = unnamed(transaction.client(), LOCK, &[&lock_name(schema)]).await;
             locked.map(drop).map_err(|error| match is_lock_timeout(&error) {
                 true => {
                     let message = format!(
@@ -100,7 +102,7 @@ impl PostgresStore {
                  VALUES ($1, $2, encode(sha256(convert_to($3, 'UTF8')), 'hex'))",
             );
             let values: crate::store::Parameters<'_> = &[&version, &name, &sql];
-            transaction.execute(&record, values).await.map_err(failed)?;
+            unnamed(transaction.client(), &record, values).await.map_err(failed)?;
             tracing::info!(schema = schema.name, version, name, "schema migrated");
         }
         Ok(())

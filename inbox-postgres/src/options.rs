@@ -19,6 +19,7 @@ pub struct PostgresOptions {
     pub(crate) migration_timeout: Duration,
     pub(crate) ensure_schema: bool,
     pub(crate) notifies: bool,
+    pub(crate) pooler: bool,
     pub(crate) listen_at: Option<Address>,
     pub(crate) tls: TlsSettings,
 }
@@ -34,6 +35,7 @@ impl PostgresOptions {
             migration_timeout: Duration::from_mins(10),
             ensure_schema: false,
             notifies: true,
+            pooler: false,
             listen_at: None,
             tls: TlsSettings::default(),
         }
@@ -75,6 +77,17 @@ impl PostgresOptions {
     /// look. For servers where `NOTIFY` is not wanted.
     pub fn without_notify(mut self) -> Self {
         self.notifies = false;
+        self
+    }
+
+    /// The address, or the pool, is that of a pooler that gives each transaction another connection, such
+    /// as PgBouncer in transaction mode; an address says it with `pgbouncer=true`. Statements are sent
+    /// whole, each with its settings in a transaction of its own, and nothing is left on a connection.
+    ///
+    /// Nobody can listen through such a pooler: say where the server is with
+    /// [`listen_at`](Self::listen_at), or workers find what other processes schedule when they look.
+    pub fn behind_pooler(mut self) -> Self {
+        self.pooler = true;
         self
     }
 

@@ -1,13 +1,13 @@
 use inbox_core::Now;
 use inbox_core::store::{KnownRoute, Route, StoreError};
-use tokio_postgres::Transaction;
 
 use crate::PostgresStore;
-use crate::client::begin;
+use crate::client::{Client, begin};
 use crate::error::translate;
 use crate::row::column;
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
+use crate::store::Parameters;
 
 impl PostgresStore {
     /// Registers all of them or, if one cannot be, none.
@@ -21,18 +21,16 @@ impl PostgresStore {
         let table =
             format!("LOCK TABLE {}.route IN SHARE ROW EXCLUSIVE MODE", self.inner().schema.quoted);
         transaction.batch_execute(&table).await.map_err(translate)?;
-        if let Some(foreign) = self.foreign(&transaction, routes).await? {
+        let client = Client::Theirs(&transaction);
+        if let Some(foreign) = self.foreign(client, routes).await? {
             return Err(foreign);
         }
         let contracts: Vec<_> = routes.iter().map(|route| route.contract.as_str()).collect();
         let keys: Vec<_> = routes.iter().map(|route| route.handler_key.as_str()).collect();
         let text = |sql| self.text(sql);
-        let taken = transaction
-            .query_opt(text(Sql::route_taken), &[&contracts, &keys])
-            .await
-            .map_err(translate)?;
-        if let Some(row) = taken {
-            let word = |at| column::<String>(&row, at).map_err(damaged);
+        let taken = client.query(text(Sql::route_taken), &[&contracts, &keys]).await?;
+        if let Some(row) = taken.first() {
+            let word = |at| column::<String>(row, at).map_err(damaged);
             return Err(StoreError::key_taken(&word(0)?, &word(1)?, &word(2)?));
         }
         let context = routes.first().map_or("", |route| route.context.as_str());
@@ -48,17 +46,12 @@ impl PostgresStore {
         }
         for parameters in [(&given, &all_keys, &by), (&contracts, &keys, &vec![None; keys.len()])] {
             let (contracts, keys, by) = parameters;
-            transaction
-                .execute(text(Sql::route_register), &[contracts, keys, by, &moment(now), &context])
-                .await
-                .map_err(translate)?;
+            let parameters: Parameters<'_> = &[contracts, keys, by, &moment(now), &context];
+            client.query(text(Sql::route_register), parameters).await?;
         }
         let own: Vec<_> = superseded().map(|(route, _)| route.handler_key.as_str()).collect();
-        transaction
-            .execute(text(Sql::route_restore), &[&given, &own, &all_keys])
-            .await
-            .map_err(translate)?;
-        let rows = transaction.query(text(Sql::routes), &[&contracts]).await.map_err(translate)?;
+        client.query(text(Sql::route_restore), &[&given, &own, &all_keys]).await?;
+        let rows = client.query(text(Sql::routes), &[&contracts]).await?;
         transaction.commit().await.map_err(translate)?;
         working.done();
         let known = rows.iter().map(|row| {
@@ -71,13 +64,13 @@ impl PostgresStore {
     /// A route of another context, be it stored or among these.
     async fn foreign(
         &self,
-        transaction: &Transaction<'_>,
+        client: Client<'_>,
         routes: &[Route],
     ) -> Result<Option<StoreError>, StoreError> {
         let Some(Route { context, .. }) = routes.first() else { return Ok(None) };
         let select = self.text(Sql::route_foreign);
-        if let Some(row) = transaction.query_opt(select, &[context]).await.map_err(translate)? {
-            let word = |at| column::<String>(&row, at).map_err(damaged);
+        if let Some(row) = client.query(select, &[context]).await?.first() {
+            let word = |at| column::<String>(row, at).map_err(damaged);
             return Ok(Some(StoreError::context_taken(context, &word(0)?, &word(1)?)));
         }
         let given = routes.iter().find(|route| route.context != *context);

@@ -62,8 +62,10 @@ async fn accept_ours(
     if envelopes.len() == 1 {
         return accept(store, store.client(connection), envelopes, now).await;
     }
-    let transaction = begin(connection, store.inner().owner).await?;
-    let accepted = accept(store, Client::TheirsPooled(&transaction), envelopes, now).await?;
+    let owner = store.inner().owner;
+    let transaction = begin(connection, owner).await?;
+    let client = Client::of(&transaction, owner);
+    let accepted = accept(store, client, envelopes, now).await?;
     transaction.commit().await.map_err(translate)?;
     Ok(accepted)
 }

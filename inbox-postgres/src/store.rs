@@ -7,19 +7,20 @@ use inbox_core::store::{Bell, StoreError};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_postgres::Row;
-use tokio_postgres::types::ToSql;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::PostgresOptions;
-use crate::client::{Canceller, Client, Owner, Working, with_settings};
-use crate::error::{translate, unreachable};
+use crate::client::{Client, Owner, look};
+use crate::error::unreachable;
 use crate::marks::Marks;
+pub(crate) use crate::parameter::Parameters;
 use crate::schema::Schema;
-use crate::sql::{LOOK, Sql, Statements};
+use crate::sql::{Sql, Statements};
 use crate::tls::Connector;
 use crate::transaction::turns;
 use crate::wake::{Direct, Notifier};
+use crate::working::{Canceller, Working};
 
 /// The PostgreSQL store. Clones are one store.
 #[derive(Clone)]
@@ -59,8 +60,6 @@ pub(crate) struct Access {
     pub(crate) direct: Option<Direct>,
 }
 
-pub(crate) type Parameters<'a> = &'a [&'a (dyn ToSql + Sync)];
-
 impl PostgresStore {
     pub(crate) fn new(
         Access { pool, owner, place, tls, direct }: Access,
@@ -71,7 +70,9 @@ impl PostgresStore {
         let turns = Arc::new(Semaphore::new(turns(pool.status().max_size)));
         let statements = Statements::of(&schema.quoted);
         let (marks, tasks) = (Marks::default(), TaskTracker::new());
-        let canceller = Arc::new(Canceller { tls, tasks: tasks.clone(), limit: call_timeout });
+        let asks = !matches!(owner, Owner::Pooler(_));
+        let canceller = Canceller { tls, asks, tasks: tasks.clone(), limit: call_timeout };
+        let canceller = Arc::new(canceller);
         Self {
             inner: Arc::new(Inner {
                 pool,
@@ -143,12 +144,8 @@ impl PostgresStore {
     ) -> Result<Vec<Row>, StoreError> {
         self.in_time(async {
             let mut working = self.connection().await?;
-            let connection = working.get()?;
-            let answer = async {
-                let statement = connection.prepare_cached(self.text(sql)).await?;
-                with_settings(LOOK, connection, &statement, parameters).await
-            };
-            let answer = answer.await.map_err(translate);
+            let owner = self.inner.owner;
+            let answer = look(working.get()?, owner, self.text(sql), parameters).await;
             working.done_with(&answer);
             answer
         })

@@ -82,7 +82,8 @@ impl TransactionOf<PostgresStore> for deadpool_postgres::Transaction<'_> {
         Self: 't;
 
     fn within(&self, scheduler: Scheduler<PostgresStore>) -> WithinTransaction<'_> {
-        WithinTransaction { scheduler, client: Client::TheirsPooled(self) }
+        let client = Client::of(self, scheduler.store().inner().owner);
+        WithinTransaction { scheduler, client }
     }
 }
 

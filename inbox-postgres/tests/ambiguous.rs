@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,6 +18,7 @@ use inbox::store::{
 use inbox::{Inbox, State, handler, inbox_contract};
 use inbox_testing::fault::{Fault, FaultProxy};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "pay", version = 1, idempotency_key = "{id}")]
@@ -57,12 +60,12 @@ async fn open(config: &inbox::postgres::tokio_postgres::Config) -> PostgresStore
     // Nothing is sent but what a test asks for.
     let options = PostgresOptions::new().connections(1).without_notify();
     let options = options.call_timeout(Duration::from_secs(5));
-    options.ensure_schema().open_config(config.clone()).await.unwrap()
+    options.ensure_schema().reaching().open_config(config.clone()).await.unwrap()
 }
 
 async fn application() -> (PostgresDatabase, Network, Inbox<PostgresStore>) {
     let database = PostgresDatabase::create().await.unwrap();
-    let proxy = Arc::new(FaultProxy::before(database.config()).await.unwrap());
+    let proxy = Arc::new(FaultProxy::before(&reach::config(&database)).await.unwrap());
     let store = open(proxy.config()).await;
     let network = Network { proxy, runs: Arc::default() };
     let inbox = Inbox::builder(store).state(network.clone()).build().await.unwrap();
@@ -152,7 +155,7 @@ async fn what_was_claimed_without_an_answer_is_given_back_and_not_kept_until_it_
     let error = lease(inbox.store()).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::TimedOut, "{error}");
     assert_eq!(network.proxy.lost(), 1);
-    let other = open(database.config()).await;
+    let other = open(&reach::config(&database)).await;
     // An hour is too long to wait for.
     let held = loop {
         let held = lease(&other).await.unwrap();
@@ -169,11 +172,11 @@ async fn what_was_claimed_without_an_answer_is_given_back_and_not_kept_until_it_
 async fn a_network_that_swallows_everything_is_noticed_and_survived() {
     for fault in [Fault::BlackHole, Fault::HalfOpen, Fault::Reset] {
         let database = PostgresDatabase::create().await.unwrap();
-        let proxy = FaultProxy::before(database.config()).await.unwrap();
-        open(database.config()).await.close().await;
+        let proxy = FaultProxy::before(&reach::config(&database)).await.unwrap();
+        open(&reach::config(&database)).await.close().await;
         let options =
             PostgresOptions::new().connections(1).call_timeout(Duration::from_millis(300));
-        let store = options.open_config(proxy.config().clone()).await.unwrap();
+        let store = options.reaching().open_config(proxy.config().clone()).await.unwrap();
         proxy.set(fault);
         for _ in 0..3 {
             let error = store.counts().await.unwrap_err();

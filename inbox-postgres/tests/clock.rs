@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::time::Duration;
 
 use inbox::postgres::{PostgresOptions, PostgresStore};
@@ -9,6 +11,7 @@ use inbox::schedule::ScheduleOptions;
 use inbox::store::{DeliveryState, LeaseRequest, LeaseStore as _, Now, Terms, Wanted};
 use inbox::{Context, Inbox, Timestamp, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "pay", version = 1)]
@@ -58,7 +61,7 @@ impl Server {
 
     async fn inbox(&self) -> Inbox<PostgresStore> {
         let options = PostgresOptions::new().connections(2).ensure_schema();
-        let store = options.open_config(self.0.config().clone()).await.unwrap();
+        let store = options.open_on(&self.0).await.unwrap();
         Inbox::builder(store).build().await.unwrap()
     }
 }

@@ -1,5 +1,7 @@
 //! The suite that every store passes, on a real server.
 
+mod reach;
+
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -7,6 +9,7 @@ use inbox_core::store::Store;
 use inbox_postgres::{PostgresOptions, PostgresStore};
 use inbox_testing::conformance::TestDatabase;
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 
 /// A database of its own; every connection is a store with a pool of its own.
 struct OnServer(PostgresDatabase);
@@ -21,7 +24,7 @@ impl OnServer {
 
     async fn store(&self) -> PostgresStore {
         let options = PostgresOptions::new().connections(4).ensure_schema();
-        match options.open_config(self.0.config().clone()).await {
+        match options.open_on(&self.0).await {
             Ok(store) => store,
             Err(error) => panic!("{error}: {:?}", std::error::Error::source(&error)),
         }

@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use inbox::postgres::deadpool_postgres::{Manager, Pool};
 use inbox::postgres::tokio_postgres::NoTls;
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::ScheduleOptions;
 use inbox::{Inbox, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "pay", version = 1)]
@@ -21,9 +24,9 @@ async fn pay(_command: Pay) {}
 
 async fn application() -> (PostgresDatabase, Pool, Inbox<PostgresStore>) {
     let database = PostgresDatabase::create().await.unwrap();
-    let manager = Manager::new(database.config().clone(), NoTls);
+    let manager = Manager::new(reach::config(&database), NoTls);
     let pool = Pool::builder(manager).max_size(1).build().unwrap();
-    let options = PostgresOptions::new().ensure_schema();
+    let options = PostgresOptions::new().reaching().ensure_schema();
     let store = options.open_pool(pool.clone()).await.unwrap();
     (database, pool, Inbox::builder(store).build().await.unwrap())
 }
@@ -90,7 +93,8 @@ async fn a_statement_that_fails_leaves_no_transaction_open() {
 #[tokio::test]
 async fn whoever_gets_no_connection_is_told_that_nothing_was_asked() {
     let (_database, pool, _inbox) = application().await;
-    let options = PostgresOptions::new().call_timeout(std::time::Duration::from_millis(200));
+    let options =
+        PostgresOptions::new().reaching().call_timeout(std::time::Duration::from_millis(200));
     let store = options.open_pool(pool.clone()).await.unwrap();
 
     let holder = pool.get().await.unwrap();

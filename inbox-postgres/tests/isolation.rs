@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::sync::Arc;
 
 use inbox::postgres::deadpool_postgres::{Manager, Pool};
@@ -10,6 +12,7 @@ use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::ScheduleOptions;
 use inbox::{Inbox, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Barrier;
 
@@ -70,7 +73,7 @@ async fn a_stricter_default_of_the_database_disturbs_nobody() {
     let database = strict().await;
     let completed = crowd(async || {
         let options = PostgresOptions::new().connections(2).ensure_schema();
-        options.open_config(database.config().clone()).await.unwrap()
+        options.open_on(&database).await.unwrap()
     });
     assert_eq!(completed.await, 90);
 }
@@ -79,9 +82,9 @@ async fn a_stricter_default_of_the_database_disturbs_nobody() {
 async fn nor_does_it_on_pools_that_the_application_made() {
     let database = strict().await;
     let completed = crowd(async || {
-        let manager = Manager::new(database.config().clone(), NoTls);
+        let manager = Manager::new(reach::config(&database), NoTls);
         let pool = Pool::builder(manager).max_size(2).build().unwrap();
-        PostgresOptions::new().ensure_schema().open_pool(pool).await.unwrap()
+        PostgresOptions::new().reaching().ensure_schema().open_pool(pool).await.unwrap()
     });
     assert_eq!(completed.await, 90);
 }

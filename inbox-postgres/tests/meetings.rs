@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -11,6 +13,7 @@ use inbox::schedule::{ScheduleOptions, Start};
 use inbox::store::{Inspect as _, LeaseRequest, LeaseStore as _, LeaseToken, Now, Terms, Wanted};
 use inbox::{Inbox, MessageId, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "paid", version = 1)]
@@ -26,7 +29,7 @@ async fn ship(_event: Paid) {}
 async fn application() -> (PostgresDatabase, Inbox<PostgresStore>, MessageId) {
     let database = PostgresDatabase::create().await.unwrap();
     let options = PostgresOptions::new().connections(4).ensure_schema();
-    let store = options.open_config(database.config().clone()).await.unwrap();
+    let store = options.open_on(&database).await.unwrap();
     let inbox = Inbox::builder(store).build().await.unwrap();
     let receipt = inbox.scheduler().schedule(Paid, ScheduleOptions::new()).await.unwrap();
     (database, inbox, receipt.message_id())

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
@@ -68,7 +70,7 @@ async fn a_connection_that_breaks_before_it_is_of_use_is_transient() {
 #[tokio::test]
 async fn a_call_that_is_cut_off_is_transient_and_the_next_one_passes() {
     let database = PostgresDatabase::create().await.unwrap();
-    let store = open(&database.url()).await;
+    let store = open(&reach::url(&database)).await;
     let mut client = database.connect().await.unwrap();
     for _ in 0..20 {
         let transaction = client.transaction().await.unwrap();

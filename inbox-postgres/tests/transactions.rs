@@ -2,11 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{Acceptance, Receipt, ScheduleError};
 use inbox::store::StoreErrorKind;
 use inbox::{Inbox, ScheduleOptions, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "ship", version = 1, idempotency_key = "ship-{order}")]
@@ -18,14 +21,14 @@ struct Ship {
 async fn application() -> (PostgresDatabase, Inbox<PostgresStore>) {
     let database = PostgresDatabase::create().await.unwrap();
     let options = PostgresOptions::new().connections(1).ensure_schema();
-    let store = options.open_config(database.config().clone()).await.unwrap();
+    let store = options.open_on(&database).await.unwrap();
     (database, Inbox::builder(store).build().await.unwrap())
 }
 
 #[tokio::test]
 async fn a_savepoint_that_is_rolled_back_takes_its_command_with_it_and_frees_the_key() {
     let (database, inbox) = application().await;
-    let mut client = database.connect().await.unwrap();
+    let mut client = reach::connect(&database).await;
     let mut transaction = client.transaction().await.unwrap();
     let savepoint = transaction.transaction().await.unwrap();
     let schedule = async |within: inbox::postgres::WithinTransaction<'_>| -> Receipt {
@@ -42,7 +45,7 @@ async fn a_savepoint_that_is_rolled_back_takes_its_command_with_it_and_frees_the
 #[tokio::test]
 async fn what_no_store_would_take_leaves_the_transaction_as_it_was() {
     let (database, inbox) = application().await;
-    let mut client = database.connect().await.unwrap();
+    let mut client = reach::connect(&database).await;
     let transaction = client.transaction().await.unwrap();
     let within = inbox.scheduler().within(&transaction);
     let impossible = ScheduleOptions::new().idempotency_key("");
@@ -55,7 +58,7 @@ async fn what_no_store_would_take_leaves_the_transaction_as_it_was() {
 #[tokio::test]
 async fn of_two_that_wait_for_each_other_one_is_told_that_it_may_try_again() {
     let (database, inbox) = application().await;
-    let mut clients = [database.connect().await.unwrap(), database.connect().await.unwrap()];
+    let mut clients = [reach::connect(&database).await, reach::connect(&database).await];
     let [first, second] = &mut clients;
     let first = first.transaction().await.unwrap();
     let second = second.transaction().await.unwrap();

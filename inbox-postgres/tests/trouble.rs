@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +18,7 @@ use inbox::store::{
 };
 use inbox::{Inbox, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Barrier;
 
@@ -31,7 +34,7 @@ async fn pay(_command: Pay) {}
 async fn application() -> (PostgresDatabase, Inbox<PostgresStore>) {
     let database = PostgresDatabase::create().await.unwrap();
     let options = PostgresOptions::new().connections(12).ensure_schema();
-    let store = options.open_config(database.config().clone()).await.unwrap();
+    let store = options.open_on(&database).await.unwrap();
     (database, Inbox::builder(store).build().await.unwrap())
 }
 

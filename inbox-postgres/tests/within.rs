@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::time::Duration;
 
 use inbox::postgres::{PostgresOptions, PostgresStore};
@@ -9,6 +11,7 @@ use inbox::schedule::{Acceptance, ScheduleError, ScheduleOptions};
 use inbox::store::{Inspect as _, StoreErrorKind};
 use inbox::{Inbox, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "pay", version = 1, idempotency_key = "{id}")]
@@ -28,14 +31,14 @@ fn payment() -> Pay {
 async fn application(connections: usize) -> (PostgresDatabase, Inbox<PostgresStore>) {
     let database = PostgresDatabase::create().await.unwrap();
     let options = PostgresOptions::new().connections(connections).ensure_schema();
-    let store = options.open_config(database.config().clone()).await.unwrap();
+    let store = options.open_on(&database).await.unwrap();
     (database, Inbox::builder(store).build().await.unwrap())
 }
 
 #[tokio::test]
 async fn a_committed_transaction_stores_the_command_and_one_rolled_back_leaves_nothing() {
     let (database, inbox) = application(2).await;
-    let mut client = database.connect().await.unwrap();
+    let mut client = reach::connect(&database).await;
     for commits in [false, true] {
         let transaction = client.transaction().await.unwrap();
         let within = inbox.scheduler().within(&transaction);
@@ -57,7 +60,7 @@ async fn a_committed_transaction_stores_the_command_and_one_rolled_back_leaves_n
 async fn a_transaction_of_the_pool_works_as_well() {
     let (database, inbox) = application(1).await;
     let manager = inbox::postgres::deadpool_postgres::Manager::new(
-        database.config().clone(),
+        reach::config(&database),
         inbox::postgres::tokio_postgres::NoTls,
     );
     let pool = inbox::postgres::deadpool_postgres::Pool::builder(manager).build().unwrap();
@@ -72,7 +75,7 @@ async fn a_transaction_of_the_pool_works_as_well() {
 #[tokio::test]
 async fn an_acceptance_that_is_under_way_is_waited_for_and_recognised() {
     let (database, inbox) = application(2).await;
-    let mut client = database.connect().await.unwrap();
+    let mut client = reach::connect(&database).await;
     for commits in [false, true] {
         let transaction = client.transaction().await.unwrap();
         let within = inbox.scheduler().within(&transaction);
@@ -90,7 +93,7 @@ async fn an_acceptance_that_is_under_way_is_waited_for_and_recognised() {
         let second = second.await.unwrap();
         let is_first = second.message_id() == first.message_id();
         assert_eq!((is_first, second.acceptance() == Acceptance::Accepted), (commits, !commits));
-        let client = database.connect().await.unwrap();
+        let client = reach::connect(&database).await;
         client.batch_execute("TRUNCATE inbox.message, inbox.ready").await.unwrap();
     }
 }
@@ -98,11 +101,11 @@ async fn an_acceptance_that_is_under_way_is_waited_for_and_recognised() {
 #[tokio::test]
 async fn two_open_transactions_with_one_key_end_in_one_message_and_no_deadlock() {
     let (database, inbox) = application(2).await;
-    let mut client = database.connect().await.unwrap();
+    let mut client = reach::connect(&database).await;
     let first = client.transaction().await.unwrap();
     let within = inbox.scheduler().within(&first);
     let receipt = within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
-    let (mut other, scheduler) = (database.connect().await.unwrap(), inbox.scheduler().clone());
+    let (mut other, scheduler) = (reach::connect(&database).await, inbox.scheduler().clone());
     let second = tokio::spawn(async move {
         let second = other.transaction().await.unwrap();
         let within = scheduler.within(&second);
@@ -126,7 +129,7 @@ async fn two_open_transactions_with_one_key_end_in_one_message_and_no_deadlock()
 
 /// Until a statement waits for another transaction.
 async fn until_someone_waits(database: &PostgresDatabase) {
-    let client = database.connect().await.unwrap();
+    let client = reach::connect(&database).await;
     let waiting = "SELECT count(*) FROM pg_stat_activity
                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
     while client.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {
@@ -137,7 +140,7 @@ async fn until_someone_waits(database: &PostgresDatabase) {
 #[tokio::test]
 async fn what_commits_late_is_found_behind_what_was_handled_meanwhile() {
     let (database, inbox) = application(2).await;
-    let mut client = database.connect().await.unwrap();
+    let mut client = reach::connect(&database).await;
     let transaction = client.transaction().await.unwrap();
     let within = inbox.scheduler().within(&transaction);
     let late = within.schedule(payment(), ScheduleOptions::new()).await.unwrap();
@@ -156,7 +159,7 @@ async fn what_commits_late_is_found_behind_what_was_handled_meanwhile() {
 #[tokio::test]
 async fn under_repeatable_read_a_conflict_is_a_typed_error() {
     let (database, inbox) = application(2).await;
-    let mut client = database.connect().await.unwrap();
+    let mut client = reach::connect(&database).await;
     let transaction = client.transaction().await.unwrap();
     let isolation = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT 1";
     transaction.batch_execute(isolation).await.unwrap();
@@ -184,9 +187,9 @@ async fn a_transaction_on_another_database_is_told_that_the_schema_is_missing() 
 async fn a_call_that_nobody_waits_for_any_more_holds_no_connection() {
     let (database, _inbox) = application(1).await;
     let options = PostgresOptions::new().connections(1).call_timeout(Duration::from_secs(2));
-    let store = options.open_config(database.config().clone()).await.unwrap();
+    let store = options.open_on(&database).await.unwrap();
     let inbox = Inbox::builder(store).build().await.unwrap();
-    let mut client = database.connect().await.unwrap();
+    let mut client = reach::connect(&database).await;
     let transaction = client.transaction().await.unwrap();
     let within = inbox.scheduler().within(&transaction);
     within.schedule(payment(), ScheduleOptions::new()).await.unwrap();

@@ -15,7 +15,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask test            every test: unit, integration, compile errors, doctests; on one
                             PostgreSQL of its own, or on the one that DATABASE_URL names; installs
-                            PostgreSQL and psycopg2 where missing (Debian; root or sudo)
+                            PostgreSQL, PgBouncer and psycopg2 where missing (Debian; root or sudo);
+                            those of the PostgreSQL store run again through PgBouncer
 cargo xtask ci              what must pass before a change lands: fmt, clippy, docs, features,
                             dependencies, then `test` and `compile-time`
 cargo xtask link            duplicate keys across crates, in every profile (`test` takes two)

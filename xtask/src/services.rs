@@ -16,16 +16,25 @@ pub(crate) fn install() -> Result<()> {
         ("postgresql", has_postgres()),
         ("postgresql-client", has_psql()),
         ("python3-psycopg2", has_psycopg()),
+        (
+            "pgbouncer",
+            runs("pgbouncer", &["--version"]) || Path::new("/usr/sbin/pgbouncer").is_file(),
+        ),
         // For certificates of servers: to make some, and to know whom everyone trusts.
         ("openssl", runs("openssl", &["version"])),
         ("ca-certificates", Path::new("/etc/ssl/certs/ca-certificates.crt").is_file()),
     ];
     let missing: Vec<_> =
         needed.iter().filter(|(_, there)| !there).map(|(name, _)| *name).collect();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => debian(&missing),
+    if missing.is_empty() {
+        return Ok(());
     }
+    debian(&missing)?;
+    if missing.contains(&"pgbouncer") {
+        // Debian starts one, which nobody needs. Where nothing starts services, there is none.
+        let _ = output(as_root("systemctl").args(["disable", "--now", "pgbouncer"]));
+    }
+    Ok(())
 }
 
 fn has_psql() -> bool {
@@ -36,23 +45,59 @@ fn has_psycopg() -> bool {
     runs(PYTHON, &["-c", "import psycopg2"])
 }
 
-/// The `cargo test` of `arguments` with one server for all that it runs, which goes away with it. Builds
-/// everything, so that the test kit's program for this is there, with the features it has in the tests.
-pub(crate) fn with_postgres(arguments: &[&str]) -> Result<Command> {
-    let mut build = cargo(arguments);
-    build.args(["--no-run", "--message-format", "json-render-diagnostics"]);
-    let messages = printed(&mut build)?;
-    let mut messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let is_program = |message: &Value| {
-        message["target"]["name"] == "with-postgres" && message["profile"]["test"] == false
-    };
-    let program = messages.find(is_program);
-    let program = program.as_ref().and_then(|program| program["executable"].as_str());
-    let program = program.context("the tests are built without the program `with-postgres`")?;
-    let test = cargo(arguments);
-    let mut command = Command::new(program);
-    command.arg(test.get_program()).args(test.get_args()).current_dir(repository());
-    Ok(command)
+/// What a `cargo test` of some arguments has built.
+pub(crate) struct Built {
+    arguments: Vec<String>,
+    messages: Vec<Value>,
+}
+
+impl Built {
+    /// Builds everything, so that the test kit's program for a server is there, with the features it has
+    /// in the tests.
+    pub(crate) fn of(arguments: &[&str]) -> Result<Self> {
+        let mut build = cargo(arguments);
+        build.args(["--no-run", "--message-format", "json-render-diagnostics"]);
+        let printed = printed(&mut build)?;
+        let messages = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        Ok(Self { arguments: arguments.iter().map(|one| (*one).to_owned()).collect(), messages })
+    }
+
+    /// The same `cargo test` with one server for all that it runs, which goes away with it.
+    pub(crate) fn with_postgres(&self) -> Result<Command> {
+        let arguments: Vec<_> = self.arguments.iter().map(String::as_str).collect();
+        let test = cargo(&arguments);
+        let mut command = Command::new(self.server()?);
+        command.arg(test.get_program()).args(test.get_args()).current_dir(repository());
+        Ok(command)
+    }
+
+    /// One of the programs of tests, with a server of its own.
+    pub(crate) fn alone(&self, program: &str) -> Result<Command> {
+        let mut command = Command::new(self.server()?);
+        command.arg(program).current_dir(repository().join("inbox-postgres"));
+        Ok(command)
+    }
+
+    /// The programs of the PostgreSQL store's tests, with their names.
+    pub(crate) fn of_postgres(&self) -> impl Iterator<Item = (&str, &str)> {
+        let ours = repository().join("inbox-postgres").canonicalize().unwrap_or_default();
+        self.messages.iter().filter_map(move |message| {
+            let target = &message["target"];
+            let is_test = target["kind"][0] == "test";
+            let is_ours = Path::new(target["src_path"].as_str()?).starts_with(&ours);
+            let program = message["executable"].as_str().filter(|_| is_test && is_ours)?;
+            Some((target["name"].as_str()?, program))
+        })
+    }
+
+    fn server(&self) -> Result<&str> {
+        let is_program = |message: &&Value| {
+            message["target"]["name"] == "with-postgres" && message["profile"]["test"] == false
+        };
+        let program = self.messages.iter().find(is_program);
+        let program = program.and_then(|program| program["executable"].as_str());
+        program.context("the tests are built without the program `with-postgres`")
+    }
 }
 
 /// The test kit looks in the same places. A client alone, which Debian puts beside the servers, is not
@@ -76,14 +121,7 @@ fn beside_servers(program: &str) -> bool {
 /// Installs Debian's packages, as root or through sudo.
 fn debian(packages: &[&str]) -> Result<()> {
     let apt = |arguments: &[&str]| {
-        let mut command = match is_root() {
-            true => Command::new("apt-get"),
-            false => {
-                let mut sudo = Command::new("sudo");
-                sudo.args(["--non-interactive", "apt-get"]);
-                sudo
-            }
-        };
+        let mut command = as_root("apt-get");
         command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
         command
     };
@@ -96,6 +134,16 @@ fn debian(packages: &[&str]) -> Result<()> {
             bail!("could not install {} ({error}): install it by hand", packages.join(", "))
         }
     }
+}
+
+/// This program, as root or through sudo.
+fn as_root(program: &str) -> Command {
+    if is_root() {
+        return Command::new(program);
+    }
+    let mut sudo = Command::new("sudo");
+    sudo.args(["--non-interactive", program]);
+    sudo
 }
 
 fn is_root() -> bool {

@@ -1,19 +1,36 @@
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
-use crate::services;
+use crate::services::{self, Built};
 use crate::shell::{cargo, output, repository, run};
 
 const TESTS: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fast"];
 
-/// Every test there is, on one server.
+/// Tests of the PostgreSQL store that a pooler would make no difference to, or that are about what it
+/// takes away.
+const DIRECT: [&str; 5] = ["accept_as_writer", "notify", "plans", "roles", "tls"];
+
+/// Every test there is, on one server; and those of the PostgreSQL store again, through PgBouncer.
 pub(crate) fn all() -> Result<()> {
     services::install()?;
-    let mut test = services::with_postgres(&TESTS)?;
+    let built = Built::of(&TESTS)?;
+    let mut test = built.with_postgres()?;
     if !words_errors_as_expected()? {
         // See `inbox-macros/tests/ui.rs`.
         test.env("INBOX_UI", "headlines").env("TRYBUILD", "overwrite");
     }
-    run(&mut test)
+    run(&mut test)?;
+    behind_pooler(&built)
+}
+
+fn behind_pooler(built: &Built) -> Result<()> {
+    let programs = built.of_postgres().filter(|(name, _)| !DIRECT.contains(name));
+    let run = |(_, program)| run(built.alone(program)?.env("INBOX_TEST_POOLER", "1"));
+    // All of them, whatever happens to one.
+    let ended: Vec<_> = programs.map(run).collect();
+    if ended.is_empty() {
+        bail!("there are no tests of the PostgreSQL store");
+    }
+    ended.into_iter().collect()
 }
 
 /// Takes what the compiler says now for what it should say.

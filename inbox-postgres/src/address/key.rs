@@ -3,6 +3,7 @@
 pub(super) enum Key {
     Mode,
     Root,
+    Pooler,
 }
 
 impl Key {
@@ -10,6 +11,8 @@ impl Key {
         match word {
             "sslmode" => Some(Self::Mode),
             "sslrootcert" => Some(Self::Root),
+            // As other clients of PgBouncer have it.
+            "pgbouncer" => Some(Self::Pooler),
             _ => None,
         }
     }

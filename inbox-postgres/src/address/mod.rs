@@ -1,4 +1,4 @@
-//! A database's address: what it says about TLS is ours to read, all else the driver's.
+//! A database's address: what it says about TLS and poolers is ours to read, all else the driver's.
 
 mod key;
 mod read;

@@ -9,9 +9,16 @@ use crate::tls::{Roots, Tls, TlsSettings};
 /// What no host is named with, but a part of a password may be that was taken for one.
 const ODD: [char; 5] = ['@', '?', '&', '=', '#'];
 
-/// Reads an address. What it says about TLS is more than the driver knows, and is taken out of it
-/// first.
-pub(crate) fn read(address: &str) -> Result<(Config, TlsSettings), StoreError> {
+/// What an address says that the driver does not know.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Said {
+    pub(crate) tls: TlsSettings,
+    pub(crate) pooler: bool,
+}
+
+/// Reads an address. What it says about TLS and poolers is more than the driver knows, and is taken out
+/// of it first.
+pub(crate) fn read(address: &str) -> Result<(Config, Said), StoreError> {
     let (rest, said) = match address.split_once("://") {
         Some(("postgres" | "postgresql", _)) if url::hides_options(address) => {
             let message = "options of the database's address stand before an `@`, where the driver \
@@ -34,14 +41,22 @@ pub(crate) fn read(address: &str) -> Result<(Config, TlsSettings), StoreError> {
                        user or a password as in %40 for `@` and %2F for `/`";
         return Err(StoreError::new(StoreErrorKind::CannotOpen, message));
     }
-    let mut settings = TlsSettings::default();
+    let mut read = Said::default();
     for (key, value) in said {
         match key {
-            Key::Mode => settings.mode = Some(mode(&value)?),
-            Key::Root => settings.roots = Some(Roots::from_word(&value)),
+            Key::Mode => read.tls.mode = Some(mode(&value)?),
+            Key::Root => read.tls.roots = Some(Roots::from_word(&value)),
+            Key::Pooler => read.pooler = pooler(&value)?,
         }
     }
-    Ok((config, settings))
+    Ok((config, read))
+}
+
+fn pooler(word: &str) -> Result<bool, StoreError> {
+    word.parse().map_err(|_| {
+        let message = format!("`pgbouncer={word}` is not known: write true or false");
+        StoreError::new(StoreErrorKind::CannotOpen, message)
+    })
 }
 
 fn mode(word: &str) -> Result<Tls, StoreError> {
@@ -72,7 +87,8 @@ mod tests {
               sslrootcert=/my\ roots.crt application_name='a b'",
         ] {
             let (config, said) = read(address).unwrap();
-            assert_eq!(said, settings(Tls::VerifyFull, "/my roots.crt"), "{address}");
+            assert_eq!(said.tls, settings(Tls::VerifyFull, "/my roots.crt"), "{address}");
+            assert!(!said.pooler);
             assert_eq!(config.get_hosts(), [Host::Tcp("db".to_owned())]);
             assert_eq!(config.get_ports(), [5433]);
             assert_eq!(config.get_user(), Some("me"));
@@ -87,7 +103,23 @@ mod tests {
         for address in ["postgres://db", "postgres://me@/shop?host=/run", "host=db user=me", ""] {
             let (config, said) = read(address).unwrap();
             assert_eq!(config, address.parse().unwrap(), "{address}");
-            assert_eq!(said, TlsSettings::default());
+            assert_eq!(said, Said::default());
+        }
+    }
+
+    #[test]
+    fn an_address_may_say_that_it_is_a_poolers() {
+        for (address, expected) in [
+            ("postgres://db:6432/shop?pgbouncer=true&application_name=a", true),
+            ("postgres://db:6432/shop?application_name=a&pgbouncer=false", false),
+            ("host=db port=6432 pgbouncer=true application_name=a", true),
+        ] {
+            let (config, said) = read(address).unwrap();
+            assert_eq!(said.pooler, expected, "{address}");
+            assert_eq!(
+                (config.get_ports(), config.get_application_name()),
+                (&[6432][..], Some("a"))
+            );
         }
     }
 
@@ -96,6 +128,7 @@ mod tests {
         for (address, expected) in [
             ("postgres://me:secret@db?sslmode=allow", "write disable, prefer, require"),
             ("host=db password=secret sslmode=on", "write disable, prefer, require"),
+            ("postgres://me:secret@db?pgbouncer=1", "write true or false"),
             ("host=db password='secret", "write it like postgres://"),
             ("postgres://me:secret@db?colour=red", "write it like postgres://"),
         ] {
@@ -119,6 +152,6 @@ mod tests {
         let error = read("postgres://me:se@cret@db/shop").unwrap_err().to_string();
         assert!(error.contains("%40") && !error.contains("cret"), "{error}");
         let (config, said) = read("postgres://db/shop?sslmode=require&user=me%40host").unwrap();
-        assert_eq!((config.get_user(), said.mode), (Some("me@host"), Some(Tls::Require)));
+        assert_eq!((config.get_user(), said.tls.mode), (Some("me@host"), Some(Tls::Require)));
     }
 }

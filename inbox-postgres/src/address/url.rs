@@ -3,7 +3,7 @@ use percent_encoding::percent_decode_str;
 use super::key::Key;
 
 /// Options that stand in addresses.
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 10] = [
     "user",
     "password",
     "host",
@@ -13,6 +13,7 @@ const OPTIONS: [&str; 9] = [
     "application_name",
     "sslmode",
     "sslrootcert",
+    "pgbouncer",
 ];
 
 /// Whether options stand in front of the first `@`. The driver takes all that for a user and a password,

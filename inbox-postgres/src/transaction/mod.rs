@@ -18,7 +18,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_postgres::{Client, Statement};
 
 use crate::PostgresStore;
-use crate::client::Canceller;
+use crate::client::Owner;
+use crate::working::Canceller;
 
 pub(crate) use begin::turns;
 pub use error::TransactionError;
@@ -79,7 +80,11 @@ impl Transaction {
     /// # Errors
     /// When the database refuses it.
     pub async fn prepare_cached(&self, query: &str) -> Result<Statement, tokio_postgres::Error> {
-        self.connection.prepare_cached(query).await
+        match self.store.inner().owner {
+            // The next transaction may be on another connection of the server, where it has no name.
+            Owner::Pooler(_) => self.connection.prepare(query).await,
+            Owner::Store | Owner::Application => self.connection.prepare_cached(query).await,
+        }
     }
 
     pub(crate) fn store(&self) -> &PostgresStore {

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+#[path = "../reach/mod.rs"]
+mod reach;
 mod shown;
 
 use inbox::postgres::{PostgresOptions, PostgresStore};
@@ -9,6 +11,7 @@ use inbox::schedule::{Acceptance, ScheduleOptions};
 use inbox::store::DeliveryState;
 use inbox::{Context, Inbox, MessageId, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "pay", version = 1, idempotency_key = "{id}")]
@@ -29,7 +32,7 @@ async fn pay(command: Pay, context: Context) -> Result<(), String> {
 async fn application() -> (PostgresDatabase, Inbox<PostgresStore>) {
     let database = PostgresDatabase::create().await.unwrap();
     let options = PostgresOptions::new().connections(2).ensure_schema();
-    let store = options.open_config(database.config().clone()).await.unwrap();
+    let store = options.open_on(&database).await.unwrap();
     (database, Inbox::builder(store).build().await.unwrap())
 }
 

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 mod dump;
+#[path = "../reach/mod.rs"]
+mod reach;
 mod samples;
 mod waits;
 
@@ -10,14 +12,15 @@ use dump::dump;
 use inbox_core::store::{Inspect as _, StoreError, StoreErrorKind};
 use inbox_postgres::{PostgresOptions, PostgresStore};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::Reach as _;
 
 async fn open(database: &PostgresDatabase) -> Result<PostgresStore, StoreError> {
-    PostgresOptions::new().connections(1).open_config(database.config().clone()).await
+    PostgresOptions::new().connections(1).open_on(database).await
 }
 
 async fn ensure(database: &PostgresDatabase) -> Result<PostgresStore, StoreError> {
     let options = PostgresOptions::new().connections(1).ensure_schema();
-    options.open_config(database.config().clone()).await
+    options.open_on(database).await
 }
 
 async fn execute(database: &PostgresDatabase, sql: &str) {
@@ -79,7 +82,7 @@ async fn an_older_schema_is_told_as_such_and_brought_up_to_date() {
     assert!(error.to_string().contains("has version 1, older than this program's"), "{error}");
     assert!(error.to_string().contains("with `PostgresOptions::migrate`"), "{error}");
     assert_eq!(dump(&database).await, before);
-    PostgresOptions::new().migrate_config(database.config().clone()).await.unwrap();
+    PostgresOptions::new().migrate_on(&database).await.unwrap();
     assert_eq!(dump(&database).await, newest().await);
     open(&database).await.unwrap();
 }
@@ -105,7 +108,7 @@ async fn a_schema_that_is_not_this_programs_is_refused_and_nothing_is_written() 
         execute(&database, change).await;
         let state = async || (dump(&database).await, history(&database).await);
         let before = state().await;
-        let migrated = PostgresOptions::new().migrate_config(database.config().clone()).await;
+        let migrated = PostgresOptions::new().migrate_on(&database).await;
         let errors = [open(&database).await.map(drop), ensure(&database).await.map(drop), migrated];
         for error in errors.map(Result::unwrap_err) {
             assert_eq!(error.kind(), StoreErrorKind::Schema);
@@ -147,11 +150,11 @@ async fn two_schemas_of_any_name_live_side_by_side() {
     let database = PostgresDatabase::create().await.unwrap();
     for name in ["inbox", "Über \"us\"; DROP TABLE x; --"] {
         let options = PostgresOptions::new().connections(1).schema(name).ensure_schema();
-        let store = options.open_config(database.config().clone()).await.unwrap();
+        let store = options.open_on(&database).await.unwrap();
         assert!(store.counts().await.unwrap().is_empty());
     }
     let refused = PostgresOptions::new().schema("pg_mine");
-    let error = refused.open_config(database.config().clone()).await.unwrap_err();
+    let error = refused.open_on(&database).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Schema);
 }
 
@@ -204,10 +207,10 @@ async fn a_role_that_was_given_its_schema_fills_it_without_rights_on_the_databas
         let role = format!("owner_of_{database}");
         let make = format!("CREATE ROLE {role} LOGIN; CREATE SCHEMA inbox AUTHORIZATION {role}");
         execute(&database, &make).await;
-        let mut config = database.config().clone();
+        let mut config = reach::config(&database);
         config.user(&role);
         match by_hand {
-            false => PostgresOptions::new().migrate_config(config).await.unwrap(),
+            false => PostgresOptions::new().reaching().migrate_config(config).await.unwrap(),
             true => {
                 let script = PostgresOptions::new().schema_sql().unwrap();
                 execute(&database, &format!("SET ROLE {role}; {script}")).await;

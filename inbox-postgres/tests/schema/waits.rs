@@ -5,6 +5,7 @@ use inbox_core::store::{StoreError, StoreErrorKind};
 use inbox_postgres::PostgresOptions;
 use inbox_testing::postgres::PostgresDatabase;
 
+use crate::reach::{self, Reach as _};
 use crate::{dump, open};
 
 /// A database where every change of the schema first does what `body` says.
@@ -21,7 +22,7 @@ async fn held_up_by(body: &str) -> (PostgresDatabase, Client) {
 }
 
 async fn migrate(database: &PostgresDatabase, options: PostgresOptions) -> Result<(), StoreError> {
-    options.migrate_config(database.config().clone()).await
+    options.migrate_on(database).await
 }
 
 const SHORT: Duration = Duration::from_millis(50);
@@ -57,8 +58,8 @@ async fn a_migration_is_bound_neither_by_the_time_for_a_call_nor_by_that_of_the_
 async fn whoever_waits_for_another_migration_is_told_so() {
     let (database, client) = held_up_by("pg_advisory_xact_lock(1)").await;
     client.batch_execute("SELECT pg_advisory_lock(1)").await.unwrap();
-    let config = database.config().clone();
-    let first = tokio::spawn(PostgresOptions::new().migrate_config(config));
+    let config = reach::config(&database);
+    let first = tokio::spawn(PostgresOptions::new().reaching().migrate_config(config));
     until_someone_waits(&client).await;
     let error = migrate(&database, PostgresOptions::new().migration_timeout(SHORT)).await;
     let error = error.unwrap_err();

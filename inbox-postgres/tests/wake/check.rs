@@ -7,13 +7,15 @@ use inbox_testing::postgres::PostgresDatabase;
 use tokio::time::timeout;
 
 use crate::kit::{PATIENCE, open};
+use crate::reach::{self, Reach as _};
 
 #[tokio::test]
 async fn a_store_that_cannot_be_reached_or_has_no_schema_says_so() {
     let database = PostgresDatabase::create().await.unwrap();
     open(&database, PostgresOptions::new()).await.check().await.unwrap();
-    let proxy = FaultProxy::before(database.config()).await.unwrap();
-    let store = PostgresOptions::new().open_config(proxy.config().clone()).await.unwrap();
+    let proxy = FaultProxy::before(&reach::config(&database)).await.unwrap();
+    let store =
+        PostgresOptions::new().reaching().open_config(proxy.config().clone()).await.unwrap();
     store.check().await.unwrap();
     proxy.set(Fault::BlackHole);
     let silent = timeout(PATIENCE, store.check()).await.unwrap().unwrap_err();

@@ -1,5 +1,6 @@
 //! What other processes tell is heard, and a connection that hears nothing any more is noticed.
 
+use inbox::postgres::tokio_postgres::Config;
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::store::{
     BellListener, Inspect as _, LeaseStore as _, Listening, Now, StoreError, StoreErrorKind,
@@ -11,6 +12,7 @@ use tokio::time::timeout;
 
 use crate::ear::Ear;
 use crate::kit::{HOLD, PATIENCE, heard, held, open, pool, schedule, until};
+use crate::reach::{self, Reach as _};
 
 /// Begins to listen, and answers when the bell has been rung for that.
 async fn listening(store: &PostgresStore) -> (JoinHandle<StoreError>, BellListener) {
@@ -82,7 +84,10 @@ async fn a_listener_whose_network_swallows_everything_is_noticed() {
     let database = PostgresDatabase::create().await.unwrap();
     let there = open(&database, PostgresOptions::new()).await;
     let proxy = FaultProxy::before(database.config()).await.unwrap();
-    let here = PostgresOptions::new().open_config(proxy.config().clone()).await.unwrap();
+    let port = |config: &Config| format!(":{}/", config.get_ports()[0]);
+    let address = database.url().replace(&port(database.config()), &port(proxy.config()));
+    let options = PostgresOptions::new().reaching().listen_at(address);
+    let here = options.open_config(reach::config(&database)).await.unwrap();
     let (silent, _bell) = listening(&here).await;
     proxy.set(Fault::BlackHole);
     let error = ended(silent).await;
@@ -98,7 +103,7 @@ async fn neither_a_listener_nor_a_renewer_takes_a_connection_from_the_pool() {
     let database = PostgresDatabase::create().await.unwrap();
     let there = open(&database, PostgresOptions::new()).await;
     let pool = pool(&database);
-    let options = PostgresOptions::new().listen_at(database.url());
+    let options = PostgresOptions::new().reaching().listen_at(database.url());
     let here = options.open_pool(pool.clone()).await.unwrap();
     let (_listening, mut bell) = listening(&here).await;
     let (token, mut renewer) = (held(&there).await, here.renewer().unwrap());

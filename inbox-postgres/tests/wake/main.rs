@@ -7,5 +7,7 @@ mod ear;
 mod kit;
 mod listen;
 mod notify;
+#[path = "../reach/mod.rs"]
+mod reach;
 mod renew;
 mod within;

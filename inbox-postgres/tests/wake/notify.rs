@@ -10,12 +10,13 @@ use inbox_testing::postgres::PostgresDatabase;
 
 use crate::ear::Ear;
 use crate::kit::{Pay, heard, held, lease, open, pool, routed, schedule, scheduler};
+use crate::reach::Reach as _;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_thousand_messages_others_are_told_seldom_and_of_the_last_one_too() {
     let database = PostgresDatabase::create().await.unwrap();
     let options = PostgresOptions::new().connections(16).ensure_schema();
-    let store = options.open_config(database.config().clone()).await.unwrap();
+    let store = options.open_on(&database).await.unwrap();
     routed(&store).await;
     let mut ear = Ear::new(&database).await;
     let tasks = (0..16).map(|task| {
@@ -69,7 +70,7 @@ async fn what_a_worker_abandons_rings_here() {
 #[tokio::test]
 async fn a_store_on_a_given_pool_tells_others_and_cannot_listen() {
     let database = PostgresDatabase::create().await.unwrap();
-    let options = PostgresOptions::new().ensure_schema();
+    let options = PostgresOptions::new().reaching().ensure_schema();
     let store = options.open_pool(pool(&database)).await.unwrap();
     routed(&store).await;
     assert!(store.listen().is_none());

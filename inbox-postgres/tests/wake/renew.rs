@@ -7,6 +7,7 @@ use inbox::store::{LeaseLost, LeaseStore as _, LeaseToken, Now, Renewer, StoreEr
 use inbox_testing::postgres::PostgresDatabase;
 
 use crate::kit::{HOLD, cut_all, held, is_later, open, pool, routed, until_blocked};
+use crate::reach::Reach as _;
 
 async fn renews(renewer: &mut Box<dyn Renewer>, token: LeaseToken) {
     let asked = vec![LeaseToken::new(), token];
@@ -19,7 +20,8 @@ async fn renews(renewer: &mut Box<dyn Renewer>, token: LeaseToken) {
 async fn leases_are_renewed_while_the_pool_is_exhausted() {
     let database = PostgresDatabase::create().await.unwrap();
     let pool = pool(&database);
-    let given = PostgresOptions::new().ensure_schema().open_pool(pool.clone()).await.unwrap();
+    let given =
+        PostgresOptions::new().reaching().ensure_schema().open_pool(pool.clone()).await.unwrap();
     routed(&given).await;
     let token = held(&given).await;
     let holder = pool.get().await.unwrap();
@@ -57,7 +59,9 @@ async fn a_renewer_whose_connection_was_cut_makes_another() {
 #[tokio::test]
 async fn a_renewal_that_is_given_up_is_cancelled_and_the_next_one_passes() {
     let database = PostgresDatabase::create().await.unwrap();
-    let store = open(&database, PostgresOptions::new()).await;
+    // Behind a pooler, the server stops by itself after this time.
+    let options = PostgresOptions::new().call_timeout(Duration::from_secs(3));
+    let store = open(&database, options).await;
     let token = held(&store).await;
     let mut renewer = store.renewer().unwrap();
     renews(&mut renewer, token).await;

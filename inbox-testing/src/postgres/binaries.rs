@@ -14,6 +14,16 @@ pub(super) fn directory() -> Result<PathBuf, PostgresError> {
     complete.next().ok_or(PostgresError::NotInstalled)
 }
 
+/// Where Debian puts the pooler; the path of most users does not lead there.
+const SBIN: &str = "/usr/sbin";
+
+/// The pooler.
+pub(super) fn pgbouncer() -> Result<PathBuf, PostgresError> {
+    let places = on_path().into_iter().chain([PathBuf::from(SBIN)]);
+    let mut found = places.map(|place| place.join("pgbouncer")).filter(|path| path.is_file());
+    found.next().ok_or(PostgresError::NoPooler)
+}
+
 /// A program that belongs to the server in `directory`, which may hold links to where all are.
 pub(super) fn beside(directory: &Path, program: &str) -> PathBuf {
     let linked = directory.join("postgres").canonicalize().ok();

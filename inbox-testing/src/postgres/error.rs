@@ -10,6 +10,9 @@ pub enum PostgresError {
          name a running one with DATABASE_URL=postgres://user:password@host/database"
     )]
     NotInstalled,
+    /// There is no pooler on this machine.
+    #[error("PgBouncer is not installed: install it (Debian: `apt-get install pgbouncer`)")]
+    NoPooler,
     /// The server for this process could not be started.
     #[error("there is no server for tests: {reason}")]
     Unavailable {

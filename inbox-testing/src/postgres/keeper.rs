@@ -1,6 +1,6 @@
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::PostgresError;
@@ -12,7 +12,8 @@ use super::user::ServerUser;
 /// unless a failed test asked to keep them.
 const KEEPER: &str = r#"
 directory=$1
-shift
+end=$2
+shift 2
 while
     "$@" >> "$directory/log" 2>&1 &
     server=$!
@@ -21,7 +22,7 @@ do
     kill -s "$signal" "$server"
     wait "$server"
 done
-kill -s INT "$server"
+kill -s "$end" "$server"
 wait "$server"
 [ -e "$directory/keep" ] || rm -rf "$directory"
 "#;
@@ -44,21 +45,16 @@ pub(super) enum Stop {
 }
 
 impl Keeper {
+    /// Starts the server that this command line is; `end` is the signal that it ends at once by.
     pub(super) fn start(
         user: ServerUser,
-        binaries: &Path,
         directory: &Path,
-        port: u16,
-        settings: &[&str],
+        end: &str,
+        server: Vec<String>,
     ) -> Result<Self, PostgresError> {
-        let shown = |path: PathBuf| path.to_string_lossy().into_owned();
-        let mut server = vec![shown(binaries.join("postgres"))];
-        server.extend(["-D".to_owned(), shown(directory.join("data"))]);
-        server.extend(["-k".to_owned(), shown(directory.to_owned())]);
-        server.extend(["-p".to_owned(), port.to_string()]);
-        server.extend(settings.iter().flat_map(|setting| ["-c", setting]).map(str::to_owned));
         let mut shell = Command::new("sh");
-        shell.args(["-c", KEEPER, "keeper"]).arg(directory).args(&server).current_dir("/");
+        shell.args(["-c", KEEPER, "keeper"]).arg(directory).arg(end).args(&server);
+        shell.current_dir("/");
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // A group of its own: it must outlive an interrupt from the keyboard, to clean up after it.
         shell.process_group(0);

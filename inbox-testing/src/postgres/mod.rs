@@ -16,9 +16,11 @@ mod database;
 mod error;
 mod keeper;
 mod place;
+mod pooler;
 mod server;
 mod user;
 
 pub use database::PostgresDatabase;
 pub use error::PostgresError;
+pub use pooler::PgBouncer;
 pub use server::PostgresServer;

@@ -106,7 +106,13 @@ impl PostgresServer {
     ) -> Result<Self, PostgresError> {
         let port = place::port()?;
         let settings = [&SHARED, settings].concat();
-        let keeper = Keeper::start(user, binaries, &directory, port, &settings)?;
+        let shown = |path: PathBuf| path.to_string_lossy().into_owned();
+        let mut command = vec![shown(binaries.join("postgres"))];
+        command.extend(["-D".to_owned(), shown(directory.join("data"))]);
+        command.extend(["-k".to_owned(), shown(directory.clone())]);
+        command.extend(["-p".to_owned(), port.to_string()]);
+        command.extend(settings.iter().flat_map(|setting| ["-c", setting]).map(str::to_owned));
+        let keeper = Keeper::start(user, &directory, "INT", command)?;
         let server = Self { keeper, directory, port };
         server.wait_until_another_answers(None)?;
         Ok(server)

@@ -13,6 +13,7 @@ mod kit;
 mod leases;
 mod limits;
 mod outage;
+mod pooled;
 mod runs;
 mod settles;
 mod shutdown;

@@ -29,7 +29,7 @@ async fn has_looked<S: Store>(inbox: &Inbox<S>) {
     health_is(inbox, |health| health.is_ready() && health.problems().next().is_none()).await;
 }
 
-async fn wakes_for_everything<S: Store + Clone>(store: S, other: S) {
+pub(crate) async fn wakes_for_everything<S: Store + Clone>(store: S, other: S) {
     let gate = Gate::default();
     let inbox = sleepy(store.clone(), &gate).await;
     let _host = inbox.start().unwrap();

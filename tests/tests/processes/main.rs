@@ -4,5 +4,6 @@
 
 mod file;
 mod fleet;
+mod pooled;
 mod server;
 mod transactions;

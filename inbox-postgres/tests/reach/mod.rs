@@ -1,0 +1,98 @@
+//! How the stores of tests reach their database: directly or, with `INBOX_TEST_POOLER` set, through
+//! PgBouncer in transaction mode, which has few connections for many clients.
+
+#![allow(dead_code, reason = "each test program needs some of it")]
+
+use std::sync::OnceLock;
+
+use inbox_core::store::StoreError;
+use inbox_postgres::tokio_postgres::{Client, Config, NoTls};
+use inbox_postgres::{PostgresOptions, PostgresStore};
+use inbox_testing::postgres::{PgBouncer, PostgresDatabase};
+
+/// The pooler of this process, before the server of its databases.
+static POOLER: OnceLock<PgBouncer> = OnceLock::new();
+
+/// Connections that a pooler has for a database, however many clients there are.
+const FEW: u32 = 3;
+
+pub(crate) fn is_pooled() -> bool {
+    std::env::var_os("INBOX_TEST_POOLER").is_some()
+}
+
+pub(crate) fn pooler(database: &PostgresDatabase) -> &'static PgBouncer {
+    POOLER.get_or_init(|| match PgBouncer::before(database.config(), FEW) {
+        Ok(pooler) => pooler,
+        Err(error) => panic!("{error}"),
+    })
+}
+
+/// How a store connects.
+pub(crate) fn config(database: &PostgresDatabase) -> Config {
+    match is_pooled() {
+        true => pooler(database).config(database.config()),
+        false => database.config().clone(),
+    }
+}
+
+/// The same, as an address.
+pub(crate) fn url(database: &PostgresDatabase) -> String {
+    let user = database.config().get_user().unwrap_or("postgres");
+    match is_pooled() {
+        true => pooler(database).url(user, &database.to_string()),
+        false => database.url(),
+    }
+}
+
+/// A connection of the application's.
+pub(crate) async fn connect(database: &PostgresDatabase) -> Client {
+    let (client, connection) = match config(database).connect(NoTls).await {
+        Ok(connected) => connected,
+        Err(error) => panic!("{error}"),
+    };
+    // Ends with its client.
+    tokio::spawn(async move { connection.await.ok() });
+    client
+}
+
+pub(crate) trait Reach: Sized {
+    /// The options for a store that connects so.
+    fn reaching(self) -> Self;
+
+    /// The same, for one that listens.
+    fn hearing(self, database: &PostgresDatabase) -> Self;
+
+    fn open_on(
+        self,
+        database: &PostgresDatabase,
+    ) -> impl Future<Output = Result<PostgresStore, StoreError>> + Send;
+
+    fn migrate_on(
+        self,
+        database: &PostgresDatabase,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+}
+
+impl Reach for PostgresOptions {
+    fn reaching(self) -> Self {
+        match is_pooled() {
+            true => self.behind_pooler(),
+            false => self,
+        }
+    }
+
+    fn hearing(self, database: &PostgresDatabase) -> Self {
+        match is_pooled() {
+            true => self.behind_pooler().listen_at(database.url()),
+            false => self,
+        }
+    }
+
+    async fn open_on(self, database: &PostgresDatabase) -> Result<PostgresStore, StoreError> {
+        self.hearing(database).open_config(config(database)).await
+    }
+
+    async fn migrate_on(self, database: &PostgresDatabase) -> Result<(), StoreError> {
+        self.hearing(database).migrate_config(config(database)).await
+    }
+}
