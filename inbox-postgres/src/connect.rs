@@ -81,6 +81,7 @@ impl PostgresOptions {
             true => store.ensure_schema().await?,
             false => store.validate_schema().await?,
         }
+        store.find_way().await?;
         Ok(store)
     }
 

@@ -37,7 +37,11 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
         ),
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             let message = format!(
-                "this database role may not do that ({}): grant it what the guide to the schema says",
+                "this database role may not do that ({}): to schedule takes a member of \
+                 `inbox_writer`, to load in bulk one of `inbox_bulk_writer`, to work one of \
+                 `inbox_worker`, to look at deliveries and to retry, cancel or reschedule them one \
+                 of `inbox_operator`; `PostgresOptions::roles_sql` makes these roles, named after \
+                 the schema",
                 said(&error)
             );
             return StoreError::new(StoreErrorKind::ReadOnly, message)

@@ -8,6 +8,7 @@ use tokio_postgres::Row;
 
 use crate::PostgresStore;
 use crate::client::Client;
+use crate::rights::Way;
 use crate::row::{headers_json, message_id, timestamp, uuid};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
@@ -21,9 +22,10 @@ pub(crate) async fn insert(
     envelopes: &[&Envelope],
     now: Now,
 ) -> Result<HashMap<MessageId, Timestamp>, StoreError> {
-    let rows = match envelopes {
-        [envelope] => insert_one(store, client, envelope, now).await?,
-        _ => insert_many(store, client, envelopes, now).await?,
+    let rows = match (store.way(), envelopes) {
+        (Way::Written, [envelope]) => insert_one(store, client, envelope, now).await?,
+        (Way::Written, _) => insert_many(store, client, Sql::accept, envelopes, now).await?,
+        (Way::Called, _) => insert_many(store, client, Sql::accept_called, envelopes, now).await?,
     };
     rows.iter()
         .map(|row| Ok((message_id(row, 0)?, timestamp(row, 1)?)))
@@ -61,6 +63,7 @@ async fn insert_one(
 async fn insert_many(
     store: &PostgresStore,
     client: Client<'_>,
+    sql: Sql,
     envelopes: &[&Envelope],
     now: Now,
 ) -> Result<Vec<Row>, StoreError> {
@@ -77,7 +80,7 @@ async fn insert_many(
     let versions = versions.collect::<Result<Vec<_>, _>>()?;
     client
         .query(
-            store.text(Sql::accept),
+            store.text(sql),
             &[
                 &moment(now),
                 &each!(e => uuid(e.message.id)),

@@ -25,6 +25,8 @@ mod options;
 mod parameter;
 mod refusal;
 mod renew;
+mod rights;
+mod roles;
 mod routes;
 mod row;
 mod schedule;

@@ -5,6 +5,7 @@ use inbox_core::store::{StoreError, StoreErrorKind};
 
 use crate::address::Address;
 use crate::migrate::MIGRATIONS;
+use crate::roles;
 use crate::schema::Schema;
 use crate::script::script;
 use crate::tls::{Roots, Tls, TlsSettings};
@@ -132,6 +133,17 @@ impl PostgresOptions {
             return Err(StoreError::new(StoreErrorKind::Schema, message));
         }
         Ok(script(&Schema::new(&self.schema)?, version))
+    }
+
+    /// The statements that make the roles of the schema, and give each what it needs and nothing else:
+    /// `inbox_writer` schedules, `inbox_bulk_writer` also loads in bulk, `inbox_worker` works,
+    /// `inbox_operator` looks and acts. Another schema's roles begin with its name. For whoever may make
+    /// roles, in one transaction, after every migration and as often as you like.
+    ///
+    /// # Errors
+    /// When no schema can have this name, or it is too long for roles named after it.
+    pub fn roles_sql(&self) -> Result<String, StoreError> {
+        roles::script(&Schema::new(&self.schema)?)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::PostgresStore;
 use crate::client::{Client, begin};
 use crate::error::translate;
 use crate::insert::insert;
+use crate::rights::Way;
 use crate::row::{column, stored_message, uuid};
 use crate::sql::Sql;
 use crate::value::Moment;
@@ -121,7 +122,11 @@ async fn look_up(
     let contracts: Vec<_> = messages().map(|message| message.contract.as_str()).collect();
     let keys: Vec<_> = messages().map(|message| message.idempotency_key.as_deref()).collect();
     let parameters: crate::store::Parameters<'_> = &[&ids, &tenants, &contracts, &keys];
-    let rows = client.query(store.text(Sql::accepted_before), parameters).await?;
+    let sql = match store.way() {
+        Way::Written => Sql::accepted_before,
+        Way::Called => Sql::accepted_called,
+    };
+    let rows = client.query(store.text(sql), parameters).await?;
     let found = rows.iter().map(|row| {
         let place: i64 = column(row, 0)?;
         let at = usize::try_from(place - 1).ok().and_then(|place| before.get(place));

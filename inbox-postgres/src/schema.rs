@@ -1,7 +1,7 @@
 use inbox_core::store::{StoreError, StoreErrorKind};
 
 /// The longest name PostgreSQL keeps; it would cut a longer one without a word.
-const LONGEST: usize = 63;
+pub(crate) const LONGEST: usize = 63;
 
 /// A schema's name, checked and quoted.
 #[derive(Debug, Clone)]

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool, PoolError, TimeoutType};
@@ -15,6 +15,7 @@ use crate::client::{Client, Owner, look};
 use crate::error::unreachable;
 use crate::marks::Marks;
 pub(crate) use crate::parameter::Parameters;
+use crate::rights::Way;
 use crate::schema::Schema;
 use crate::sql::{Sql, Statements};
 use crate::tls::Connector;
@@ -35,6 +36,8 @@ pub(crate) struct Inner {
     pub(crate) place: String,
     pub(crate) schema: Schema,
     statements: Statements,
+    /// How this role stores messages, once that is known.
+    pub(crate) way: OnceLock<Way>,
     call_timeout: Duration,
     pub(crate) migration_timeout: Duration,
     pub(crate) canceller: Arc<Canceller>,
@@ -80,6 +83,7 @@ impl PostgresStore {
                 place,
                 schema,
                 statements,
+                way: OnceLock::new(),
                 call_timeout,
                 migration_timeout,
                 canceller,

@@ -183,7 +183,11 @@ impl<S: Store> InboxBuilder<S> {
             return Err(RegistryError::new(problems).into());
         }
         let (store, now) = (self.scheduler.store(), self.scheduler.clock().now());
-        handlers.warn_about(&store.register_routes(handlers.routes(), now).await?);
+        let routes = handlers.routes();
+        // Who only schedules tells the store nothing, and its role need not be allowed to.
+        if !routes.is_empty() {
+            handlers.warn_about(&store.register_routes(routes, now).await?);
+        }
         Ok(Inbox::new(Parts {
             erased: self.scheduler.erased(),
             scheduler: self.scheduler,

@@ -1,0 +1,43 @@
+-- Who may do what in :schema. For a DBA, after every migration; as often as you like. The roles let nobody
+-- in: grant them to the users of your programs, `GRANT :worker TO shop`.
+BEGIN;
+:create
+-- A right that is not named below is taken away.
+REVOKE ALL ON SCHEMA :schema FROM :writer, :bulk_writer, :worker, :operator;
+REVOKE ALL ON ALL TABLES IN SCHEMA :schema FROM :writer, :bulk_writer, :worker, :operator;
+REVOKE ALL ON ALL SEQUENCES IN SCHEMA :schema FROM :writer, :bulk_writer, :worker, :operator;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA :schema FROM PUBLIC, :writer, :bulk_writer, :worker, :operator;
+
+GRANT USAGE ON SCHEMA :schema TO :writer, :bulk_writer, :worker, :operator;
+GRANT SELECT ON :schema.migration TO :writer, :bulk_writer, :worker, :operator;
+
+-- A writer schedules: it calls functions, and sees no table.
+GRANT EXECUTE ON FUNCTION :schema.schedule, :schema.accepted TO :writer, :bulk_writer, :worker;
+
+-- A bulk writer also copies. To find what is new among what has a key, it reads ids.
+GRANT INSERT, SELECT (id) ON :schema.message TO :bulk_writer;
+GRANT INSERT ON :schema.ready TO :bulk_writer;
+GRANT INSERT ON :schema.waiting TO :bulk_writer;
+GRANT SELECT ON :schema.route TO :bulk_writer;
+:temporary
+-- A worker registers its handlers, leases and settles. To lock a row takes the right to update it.
+GRANT SELECT ON :schema.message TO :worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.ready TO :worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.lease TO :worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.waiting TO :worker;
+GRANT SELECT, INSERT, UPDATE ON :schema.route TO :worker;
+GRANT INSERT ON :schema.attempt TO :worker;
+GRANT INSERT ON :schema.dead TO :worker;
+GRANT INSERT ON :schema.done TO :worker;
+
+-- An operator looks at everything, retries, cancels and reschedules.
+GRANT SELECT ON :schema.delivery TO :operator;
+GRANT SELECT ON :schema.message TO :operator;
+GRANT SELECT, INSERT, DELETE ON :schema.ready TO :operator;
+GRANT SELECT, UPDATE ON :schema.lease TO :operator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.waiting TO :operator;
+GRANT SELECT ON :schema.route TO :operator;
+GRANT SELECT ON :schema.attempt TO :operator;
+GRANT SELECT, DELETE ON :schema.dead TO :operator;
+GRANT SELECT, INSERT ON :schema.done TO :operator;
+COMMIT;

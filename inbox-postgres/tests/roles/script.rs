@@ -1,0 +1,60 @@
+//! The script that makes the roles.
+
+use inbox::postgres::PostgresOptions;
+use inbox_testing::postgres::PostgresDatabase;
+
+use crate::kit::{ROLES, connect, database};
+
+#[tokio::test]
+async fn the_script_may_be_run_again_and_takes_away_what_was_granted_by_hand() {
+    let database = database().await;
+    let owner = database.connect().await.unwrap();
+    let by_hand = "GRANT ALL ON ALL TABLES IN SCHEMA inbox TO inbox_writer";
+    owner.batch_execute(by_hand).await.unwrap();
+    let roles = PostgresOptions::new().roles_sql().unwrap();
+    for _ in 0..2 {
+        owner.batch_execute(&roles).await.unwrap();
+    }
+    let writer = connect(&database, "inbox_writer").await;
+    writer.batch_execute("SELECT * FROM inbox.message").await.unwrap_err();
+    writer.batch_execute("SELECT inbox.schedule('pay', 1, '{}')").await.unwrap();
+}
+
+#[tokio::test]
+async fn another_schema_has_roles_of_its_own() {
+    let database = database().await;
+    let schema = format!("{database} \"it's\"");
+    let options = PostgresOptions::new().schema(&schema);
+    options.clone().migrate_config(database.config().clone()).await.unwrap();
+    let owner = database.connect().await.unwrap();
+    owner.batch_execute(&options.roles_sql().unwrap()).await.unwrap();
+    let quoted = |end: &str| format!("\"{}{end}\"", schema.replace('"', "\"\""));
+    let call = format!("SELECT {}.schedule('pay', 1, '{{}}')", quoted(""));
+    let writer = connect(&database, &quoted("_writer")).await;
+    writer.batch_execute(&call).await.unwrap();
+    let other = connect(&database, ROLES[0]).await;
+    other.batch_execute(&call).await.unwrap_err();
+    for role in ["_writer", "_bulk_writer", "_worker", "_operator"].map(quoted) {
+        let gone = format!("DROP OWNED BY {role}; DROP ROLE {role}");
+        owner.batch_execute(&gone).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn whoever_wrote_messages_before_there_were_roles_goes_on_calling() {
+    let database = PostgresDatabase::create().await.unwrap();
+    let owner = database.connect().await.unwrap();
+    let script = PostgresOptions::new().schema_sql().unwrap();
+    let (before, after) = script.split_at(script.find("-- Roles: whoever may only").unwrap());
+    let role = format!("{database} 'shop'");
+    let granted = format!(
+        "CREATE ROLE \"{role}\"; GRANT USAGE ON SCHEMA inbox TO \"{role}\";
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA inbox TO \"{role}\";"
+    );
+    owner.batch_execute(&format!("{before}{granted}{after}")).await.unwrap();
+    let call = "SELECT inbox.schedule('pay', 1, '{}')";
+    let shop = connect(&database, &format!("\"{role}\"")).await;
+    shop.batch_execute(call).await.unwrap();
+    let gone = format!("DROP OWNED BY \"{role}\"; DROP ROLE \"{role}\"");
+    owner.batch_execute(&gone).await.unwrap();
+}
