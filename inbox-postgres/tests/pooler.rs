@@ -153,6 +153,25 @@ async fn an_address_says_that_it_is_a_poolers() {
     assert!(error.to_string().contains("nobody can listen through a pooler"), "{error}");
 }
 
+#[tokio::test]
+async fn a_writer_behind_a_pooler_schedules() {
+    let (database, pooler) = pooled(2).await;
+    let owner = database.connect().await.unwrap();
+    owner.batch_execute(&PostgresOptions::new().roles_sql().unwrap()).await.unwrap();
+    let user = format!("{database}_web");
+    let made = format!("CREATE ROLE {user} LOGIN IN ROLE inbox_writer");
+    owner.batch_execute(&made).await.unwrap();
+    let url = pooler.url(&user, &database.to_string());
+    let store = PostgresOptions::new().open(&url).await.unwrap();
+    let inbox = Inbox::builder(store.clone()).scheduler_only().build().await.unwrap();
+    schedule(&inbox, 0..3).await;
+    let error = store.counts().await.unwrap_err();
+    assert!(error.to_string().contains("`inbox_operator`"), "{error}");
+    let stored = owner.query_one("SELECT count(*) FROM inbox.message", &[]).await.unwrap();
+    assert_eq!(stored.get::<_, i64>(0), 3);
+    owner.batch_execute(&format!("DROP ROLE {user}")).await.unwrap();
+}
+
 /// PgBouncer 1.18 may end of a request to cancel; the server stops the statement by itself.
 #[tokio::test]
 async fn what_nobody_waits_for_ends_and_the_pooler_goes_on() {

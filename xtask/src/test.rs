@@ -7,7 +7,7 @@ const TESTS: [&str; 4] = ["test", "--workspace", "--all-features", "--no-fail-fa
 
 /// Tests of the PostgreSQL store that a pooler would make no difference to, or that are about what it
 /// takes away.
-const DIRECT: [&str; 5] = ["accept_as_writer", "notify", "plans", "roles", "tls"];
+const DIRECT: [&str; 5] = ["conformance_by_role", "notify", "plans", "roles", "tls"];
 
 /// Every test there is, on one server; and those of the PostgreSQL store again, through PgBouncer.
 pub(crate) fn all() -> Result<()> {

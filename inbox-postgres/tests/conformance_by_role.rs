@@ -1,4 +1,4 @@
-//! What every store promises when it accepts, kept by one whose role may only call the functions.
+//! What every store promises, kept where each verb is done by a role that may do no more.
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
@@ -18,21 +18,22 @@ use inbox_postgres::{PostgresOptions, PostgresStore};
 use inbox_testing::conformance::TestDatabase;
 use inbox_testing::postgres::PostgresDatabase;
 
-/// A store whose messages come in through a role that may only call functions.
-struct AsWriter {
-    store: PostgresStore,
+/// A writer schedules, a worker works, an operator looks and acts.
+struct ByRole {
     writer: PostgresStore,
+    worker: PostgresStore,
+    operator: PostgresStore,
 }
 
-impl Writer for AsWriter {
+impl Writer for ByRole {
     fn accept(&self, envelopes: Arc<[Envelope]>, now: Now) -> StoreFuture<'_, Vec<Accepted>> {
         self.writer.accept(envelopes, now)
     }
 }
 
-impl LeaseStore for AsWriter {
+impl LeaseStore for ByRole {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
-        self.store.lease(request, now)
+        self.worker.lease(request, now)
     }
 
     fn renew(
@@ -41,43 +42,43 @@ impl LeaseStore for AsWriter {
         duration: Duration,
         now: Now,
     ) -> StoreFuture<'_, Vec<Result<Renewed, LeaseLost>>> {
-        self.store.renew(tokens, duration, now)
+        self.worker.renew(tokens, duration, now)
     }
 }
 
-impl StateStore for AsWriter {
+impl StateStore for ByRole {
     fn settle(
         &self,
         settles: Vec<Settle>,
         now: Now,
     ) -> StoreFuture<'_, Vec<Result<DeliveryState, LeaseLost>>> {
-        self.store.settle(settles, now)
+        self.worker.settle(settles, now)
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
-        self.store.release(tokens, now)
+        self.worker.release(tokens, now)
     }
 }
 
-impl Inspect for AsWriter {
+impl Inspect for ByRole {
     fn show(&self, id: MessageId) -> StoreFuture<'_, Option<MessageRecord>> {
-        self.store.show(id)
+        self.operator.show(id)
     }
 
     fn list(&self, filter: DeliveryFilter) -> StoreFuture<'_, Page> {
-        self.store.list(filter)
+        self.operator.list(filter)
     }
 
     fn counts(&self) -> StoreFuture<'_, Vec<DeliveryCount>> {
-        self.store.counts()
+        self.operator.counts()
     }
 
     fn retry(&self, id: MessageId, key: &str, now: Now) -> StoreFuture<'_, bool> {
-        self.store.retry(id, key, now)
+        self.operator.retry(id, key, now)
     }
 
     fn cancel(&self, id: MessageId, key: Option<&str>, now: Now) -> StoreFuture<'_, Cancelled> {
-        self.store.cancel(id, key, now)
+        self.operator.cancel(id, key, now)
     }
 
     fn reschedule(
@@ -87,29 +88,29 @@ impl Inspect for AsWriter {
         start: Start,
         now: Now,
     ) -> StoreFuture<'_, u64> {
-        self.store.reschedule(id, key, start, now)
+        self.operator.reschedule(id, key, start, now)
     }
 }
 
-impl Maintain for AsWriter {
+impl Maintain for ByRole {
     fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
-        self.store.register_routes(routes, now)
+        self.worker.register_routes(routes, now)
     }
 
     fn route(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        self.store.route(limit, now)
+        self.worker.route(limit, now)
     }
 
     fn promote(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        self.store.promote(limit, now)
+        self.worker.promote(limit, now)
     }
 
     fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>> {
-        self.store.next_due(now)
+        self.worker.next_due(now)
     }
 
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
-        self.store.reclaim(limit, now)
+        self.worker.reclaim(limit, now)
     }
 }
 
@@ -117,23 +118,17 @@ struct OnServer(PostgresDatabase);
 
 impl OnServer {
     async fn new() -> Self {
-        match PostgresDatabase::create().await {
-            Ok(database) => Self(database),
-            Err(error) => panic!("{error}"),
-        }
+        let database = PostgresDatabase::create().await.unwrap();
+        let options = PostgresOptions::new();
+        options.clone().migrate_config(database.config().clone()).await.unwrap();
+        let client = database.connect().await.unwrap();
+        client.batch_execute(&options.roles_sql().unwrap()).await.unwrap();
+        Self(database)
     }
 
-    async fn owner(&self) -> PostgresStore {
-        let options = PostgresOptions::new().connections(2).ensure_schema();
-        options.open_config(self.0.config().clone()).await.unwrap()
-    }
-
-    async fn writer(&self) -> PostgresStore {
-        let client = self.0.connect().await.unwrap();
-        let roles = PostgresOptions::new().roles_sql().unwrap();
-        client.batch_execute(&roles).await.unwrap();
+    async fn member_of(&self, role: &str) -> PostgresStore {
         let mut config = self.0.config().clone();
-        config.options("-c role=inbox_writer");
+        config.options(format!("-c role={role}"));
         PostgresOptions::new().connections(2).open_config(config).await.unwrap()
     }
 }
@@ -141,23 +136,33 @@ impl OnServer {
 impl TestDatabase for OnServer {
     fn connect(&self) -> Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send + '_>> {
         Box::pin(async {
-            let (store, writer) = (self.owner().await, self.writer().await);
-            Arc::new(AsWriter { store, writer }) as Arc<dyn Store>
+            Arc::new(ByRole {
+                writer: self.member_of("inbox_writer").await,
+                worker: self.member_of("inbox_worker").await,
+                operator: self.member_of("inbox_operator").await,
+            }) as Arc<dyn Store>
         })
     }
 }
 
-/// The cases of `accept` alone: the other verbs are the store's own.
-macro_rules! accepting {
-    (accept { $($case:ident)* } $($others:tt)*) => {
-        $(#[test]
-        fn $case() {
-            inbox_testing::conformance::run(
-                OnServer::new(),
-                inbox_testing::conformance::accept::$case,
-            );
-        })*
+/// Every verb but `wake`, which is about one process.
+macro_rules! by_role {
+    (wake { $($case:ident)* } $($others:tt)*) => {
+        by_role! { $($others)* }
     };
+    ($verb:ident { $($case:ident)* } $($others:tt)*) => {
+        mod $verb {
+            $(#[test]
+            fn $case() {
+                inbox_testing::conformance::run(
+                    super::OnServer::new(),
+                    inbox_testing::conformance::$verb::$case,
+                );
+            })*
+        }
+        by_role! { $($others)* }
+    };
+    () => {};
 }
 
-inbox_testing::__conformance_cases!(accepting);
+inbox_testing::__conformance_cases!(by_role);
