@@ -153,3 +153,7 @@ struct Schema;
 #[cfg(all(doctest, feature = "postgres"))]
 #[doc = include_str!("../../docs/guides/transactions.md")]
 struct Transactions;
+
+#[cfg(all(doctest, feature = "postgres"))]
+#[doc = include_str!("../../docs/guides/roles-and-poolers.md")]
+struct RolesAndPoolers;

@@ -27,6 +27,8 @@ async fn ship(command: Ship) -> Result<(), String> {
 
 const TRANSACTIONS: &str = include_str!("../../../docs/guides/transactions.md");
 
+const ROLES: &str = include_str!("../../../docs/guides/roles-and-poolers.md");
+
 const SCHEMA: &str = include_str!("../../../docs/guides/schema.md");
 
 /// Debian's, which finds Debian's modules.
@@ -133,6 +135,26 @@ async fn the_statement_that_the_guide_shows_schedules() {
     }
     let waiting = inbox::store::DeliveryFilter::in_state(DeliveryState::Waiting);
     assert_eq!(inbox.list(waiting).await.unwrap().deliveries.len(), 1);
+}
+
+#[tokio::test]
+async fn the_roles_are_made_by_psql_and_their_members_are_as_the_guide_shows() {
+    let (database, inbox) = shop().await;
+    let roles = PostgresOptions::new().roles_sql().unwrap();
+    let psql = "psql \"$DATABASE_URL\" --set ON_ERROR_STOP=1 --quiet";
+    // Roles belong to the server, so these have names of their own.
+    let mut members = shown(ROLES, "sql", "CREATE ROLE web");
+    for name in ["web", "worker", "support"] {
+        members = members.replace(&format!("ROLE {name} "), &format!("ROLE {database}_{name} "));
+    }
+    run("sh", &format!("{psql} <<'END'\n{roles}{members}\nEND"), &database);
+    let client = database.connect().await.unwrap();
+    let call =
+        format!("SET ROLE {database}_web; SELECT inbox.schedule('ship', 1, '{{\"order\": 42}}')");
+    client.batch_execute(&call).await.unwrap();
+    assert_eq!(inbox.process_pending().await.unwrap().completed, 1);
+    let gone = ["web", "worker", "support"].map(|name| format!("DROP ROLE {database}_{name};"));
+    client.batch_execute(&format!("RESET ROLE; {}", gone.join(" "))).await.unwrap();
 }
 
 #[tokio::test]

@@ -4,5 +4,6 @@
 
 mod kept;
 mod look;
+mod pooler;
 mod server;
 mod with_postgres;
