@@ -51,11 +51,17 @@ impl<'a> Client<'a> {
         parameters: Parameters<'_>,
     ) -> Result<Vec<Row>, StoreError> {
         let rows = match self {
-            Self::Pooled(connection, owner) => {
-                let settings = (owner != Owner::Store).then_some(SESSION);
-                ask(connection, owner, settings, text, parameters).await
+            Self::Pooled(connection, Owner::Store) => {
+                let statement = connection.prepare_cached(text).await.map_err(translate)?;
+                named(connection, &statement, parameters).await
             }
-            Self::Theirs(transaction) => unnamed(transaction.client(), text, parameters).await,
+            // In boxes, for the sake of the one above.
+            Self::Pooled(connection, owner) => {
+                Box::pin(ask(connection, owner, SESSION, text, parameters)).await
+            }
+            Self::Theirs(transaction) => {
+                Box::pin(unnamed(transaction.client(), text, parameters)).await
+            }
             Self::TheirsPooled(transaction) => {
                 let statement = transaction.prepare_cached(text).await.map_err(translate)?;
                 named(transaction.client(), &statement, parameters).await
@@ -88,26 +94,23 @@ pub(crate) async fn look(
     text: &str,
     parameters: Parameters<'_>,
 ) -> Result<Vec<Row>, StoreError> {
-    ask(connection, owner, Some(LOOK), text, parameters).await.map_err(translate)
+    ask(connection, owner, LOOK, text, parameters).await.map_err(translate)
 }
 
+/// Runs a statement with these settings, whoever owns the connection.
 async fn ask(
     connection: &ClientWrapper,
     owner: Owner,
-    settings: Option<&str>,
+    settings: &str,
     text: &str,
     parameters: Parameters<'_>,
 ) -> Result<Vec<Row>, Error> {
     if let Owner::Pooler(limit) = owner {
-        let settings = limited(settings.unwrap_or(SESSION), limit);
+        let settings = limited(settings, limit);
         return with_settings(&settings, connection, unnamed(connection, text, parameters)).await;
     }
     let statement = connection.prepare_cached(text).await?;
-    let rows = named(connection, &statement, parameters);
-    match settings {
-        None => rows.await,
-        Some(settings) => with_settings(settings, connection, rows).await,
-    }
+    with_settings(settings, connection, named(connection, &statement, parameters)).await
 }
 
 async fn named(

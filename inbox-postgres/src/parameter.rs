@@ -66,9 +66,9 @@ impl<T: Typed> Typed for [T] {
 }
 
 /// As the driver takes them for a statement whose types it knows.
-pub(crate) fn values<'a>(
-    parameters: Parameters<'a>,
-) -> impl ExactSizeIterator<Item = &'a (dyn ToSql + Sync)> {
+pub(crate) fn values(
+    parameters: Parameters<'_>,
+) -> impl ExactSizeIterator<Item = &(dyn ToSql + Sync)> {
     parameters.iter().map(|parameter| *parameter as &(dyn ToSql + Sync))
 }
 

@@ -63,7 +63,7 @@ async fn until_paid(inbox: &Inbox<PostgresStore>, count: u64) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), done).await.unwrap();
+    tokio::time::timeout(Duration::from_mins(1), done).await.unwrap();
 }
 
 /// Hosts that cannot listen find by themselves what other processes schedule.

@@ -129,7 +129,7 @@ async fn two_open_transactions_with_one_key_end_in_one_message_and_no_deadlock()
 
 /// Until a statement waits for another transaction.
 async fn until_someone_waits(database: &PostgresDatabase) {
-    let client = reach::connect(&database).await;
+    let client = reach::connect(database).await;
     let waiting = "SELECT count(*) FROM pg_stat_activity
                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
     while client.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 0 {

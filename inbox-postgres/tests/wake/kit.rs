@@ -32,14 +32,14 @@ pub(crate) struct Pay {
 /// A store with one connection, and a route for what is scheduled.
 pub(crate) async fn open(database: &PostgresDatabase, options: PostgresOptions) -> PostgresStore {
     let options = options.connections(1).ensure_schema();
-    let store = options.open_on(&database).await.unwrap();
+    let store = options.open_on(database).await.unwrap();
     routed(&store).await;
     store
 }
 
 /// The application's pool, of one connection, without TLS.
 pub(crate) fn pool(database: &PostgresDatabase) -> Pool {
-    let manager = Manager::new(reach::config(&database), NoTls);
+    let manager = Manager::new(reach::config(database), NoTls);
     Pool::builder(manager).max_size(1).build().unwrap()
 }
 
