@@ -58,3 +58,18 @@ async fn whoever_wrote_messages_before_there_were_roles_goes_on_calling() {
     let gone = format!("DROP OWNED BY \"{role}\"; DROP ROLE \"{role}\"");
     owner.batch_execute(&gone).await.unwrap();
 }
+
+#[tokio::test]
+async fn whoever_may_only_use_the_schema_calls_nothing_even_without_the_script() {
+    let database = PostgresDatabase::create().await.unwrap();
+    PostgresOptions::new().migrate_config(database.config().clone()).await.unwrap();
+    let owner = database.connect().await.unwrap();
+    let role = format!("{database}_stranger");
+    let made = format!("CREATE ROLE {role}; GRANT USAGE ON SCHEMA inbox TO {role}");
+    owner.batch_execute(&made).await.unwrap();
+    let callable = "SELECT count(*) FROM pg_proc WHERE pronamespace = 'inbox'::regnamespace
+                    AND has_function_privilege($1::text::name, oid, 'EXECUTE')";
+    let row = owner.query_one(callable, &[&role]).await.unwrap();
+    assert_eq!(row.get::<_, i64>(0), 0);
+    owner.batch_execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).await.unwrap();
+}
