@@ -1,7 +1,14 @@
+use std::time::Duration;
+
 use inbox_core::Now;
 use inbox_core::store::{Lease, LeaseToken, StateStore as _, StoreError, StoreErrorKind};
+use tokio::time::sleep;
 
 use crate::PostgresStore;
+use crate::client::Owner;
+
+/// How soon it is seen whether a claim that was given up has taken something after all.
+const SOON: Duration = Duration::from_millis(100);
 
 /// A claim that was sent. If its answer does not come, nobody knows what it claimed: that is released
 /// then, instead of being held until it expires.
@@ -31,9 +38,34 @@ impl Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        if !self.is_answered {
-            self.store.abandon(vec![self.token], self.now);
+        if self.is_answered {
+            return;
         }
+        self.store.abandon(vec![self.token], self.now);
+        if self.store.inner().owner != Owner::Store {
+            self.store.abandon_again(self.token, self.now);
+        }
+    }
+}
+
+impl PostgresStore {
+    /// Releases what a claim takes after it was given up. With its settings it is several messages, so the
+    /// first answer may get lost while the rest is on its way, through a pooler or into a busy server.
+    fn abandon_again(&self, token: LeaseToken, now: Now) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let store = self.clone();
+        let releasing = async move {
+            let inner = store.inner();
+            // After the last of these the server has given it up as well.
+            for wait in [SOON, SOON * 10, store.call_timeout()] {
+                let is_closing = inner.closing.run_until_cancelled(sleep(wait)).await.is_none();
+                let released = store.release(vec![token], now).await;
+                if is_closing || released.is_ok_and(|count| count > 0) {
+                    return;
+                }
+            }
+        };
+        self.inner().tasks.spawn_on(releasing, &runtime);
     }
 }
 
