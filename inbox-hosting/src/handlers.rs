@@ -93,8 +93,17 @@ impl Handlers {
 
     /// Says what the store knows and this program might not expect.
     pub(crate) fn warn_about(&self, known: &[KnownRoute]) {
-        for KnownRoute { contract, handler_key, superseded_by } in known {
+        for KnownRoute { contract, handler_key, superseded_by, retired } in known {
             match (self.get(handler_key), superseded_by) {
+                (Some(handler), _) if *retired && handler.descriptor().key == handler_key => {
+                    tracing::warn!(
+                        contract,
+                        handler_key,
+                        superseded_by,
+                        "this handler is given nothing new: an operator retired its key, and \
+                         `inbox.restore(contract, handler_key)` undoes that"
+                    );
+                }
                 (Some(handler), Some(by)) if handler.descriptor().key == handler_key => {
                     tracing::warn!(
                         contract,
@@ -103,7 +112,7 @@ impl Handlers {
                         "this handler is given nothing new: a newer program has renamed it"
                     );
                 }
-                (None, None) => tracing::info!(
+                (None, None) if !retired => tracing::info!(
                     contract,
                     handler_key,
                     "another program handles this contract too; if it was this one, under another \

@@ -1,11 +1,12 @@
 use std::str::FromStr as _;
+use std::time::Duration;
 
 use inbox_core::Now;
 use inbox_core::message::MessageId;
 use inbox_core::schedule::Start;
 use inbox_core::store::{
     AttemptRecord, Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState,
-    Inspect, MessageRecord, Page, StoreFuture,
+    HostRecord, Inspect, KnownRoute, MessageRecord, Page, RouteRecord, StoreFuture,
 };
 use tokio_postgres::Row;
 
@@ -108,6 +109,28 @@ impl Inspect for PostgresStore {
             }
             Ok(found)
         })
+    }
+
+    fn routes(&self, alive_for: Duration, now: Now) -> StoreFuture<'_, Vec<RouteRecord>> {
+        Box::pin(self.route_records(alive_for, now))
+    }
+
+    fn retire(&self, contract: &str, key: &str, _: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        let (contract, key) = (contract.to_owned(), key.to_owned());
+        Box::pin(async move { self.in_time(self.change_route(&contract, &key, false)).await })
+    }
+
+    fn restore(&self, contract: &str, key: &str, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        let (contract, key) = (contract.to_owned(), key.to_owned());
+        Box::pin(async move {
+            let known = self.in_time(self.change_route(&contract, &key, true)).await?;
+            self.route_all(now).await?;
+            Ok(known)
+        })
+    }
+
+    fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
+        Box::pin(self.known_hosts())
     }
 }
 

@@ -13,6 +13,7 @@ mod client;
 mod connect;
 mod copy;
 mod error;
+mod fleet;
 mod history;
 mod insert;
 mod inspect;

@@ -2,7 +2,9 @@ use std::time::Duration;
 
 use inbox_core::Now;
 use inbox_core::settle::ErrorReport;
-use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreError, StoreFuture};
+use inbox_core::store::{
+    KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreError, StoreFuture,
+};
 
 use crate::PostgresStore;
 use crate::limit::answer_within;
@@ -21,8 +23,7 @@ impl Maintain for PostgresStore {
     fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
         Box::pin(async move {
             let known = self.in_time(self.register(&routes, now)).await?;
-            // In pages: others must get their turn.
-            while self.route(PAGE, now).await? >= PAGE.into() {}
+            self.route_all(now).await?;
             Ok(known)
         })
     }
@@ -64,12 +65,32 @@ impl Maintain for PostgresStore {
         })
     }
 
+    fn announce(&self, host: &str, serves: Vec<Served>, now: Now) -> StoreFuture<'_, ()> {
+        let host = host.to_owned();
+        Box::pin(async move { self.say_here(&host, &serves, now).await })
+    }
+
+    fn leave(&self, host: &str) -> StoreFuture<'_, ()> {
+        let host = host.to_owned();
+        Box::pin(async move { self.query(Sql::leave, &[&host]).await.map(drop) })
+    }
+
+    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+        Box::pin(self.give_up(terms, limit, now))
+    }
+
     fn check(&self) -> StoreFuture<'_, ()> {
         Box::pin(answer_within(CHECK.min(self.call_timeout()), self.validate_schema()))
     }
 }
 
 impl PostgresStore {
+    /// Routes all that waited for a route and has one, in pages: others must get their turn.
+    pub(crate) async fn route_all(&self, now: Now) -> Result<(), StoreError> {
+        while self.route(PAGE, now).await? >= PAGE.into() {}
+        Ok(())
+    }
+
     /// Runs a statement that answers how many rows it moved.
     pub(crate) async fn count(
         &self,

@@ -1,5 +1,6 @@
 use inbox_core::Now;
-use inbox_core::store::{KnownRoute, Route, StoreError};
+use inbox_core::store::{KnownRoute, Route, Routing, StoreError};
+use tokio_postgres::{Row, Transaction};
 
 use crate::PostgresStore;
 use crate::client::{Client, begin};
@@ -18,9 +19,7 @@ impl PostgresStore {
     ) -> Result<Vec<KnownRoute>, StoreError> {
         let mut working = self.connection().await?;
         let transaction = begin(working.get()?, self.inner().owner).await?;
-        let table =
-            format!("LOCK TABLE {}.route IN SHARE ROW EXCLUSIVE MODE", self.inner().schema.quoted);
-        transaction.batch_execute(&table).await.map_err(translate)?;
+        self.lock_routes(&transaction).await?;
         let client = Client::Theirs(&transaction);
         if let Some(foreign) = self.foreign(client, routes).await? {
             return Err(foreign);
@@ -28,11 +27,7 @@ impl PostgresStore {
         let contracts: Vec<_> = routes.iter().map(|route| route.contract.as_str()).collect();
         let keys: Vec<_> = routes.iter().map(|route| route.handler_key.as_str()).collect();
         let text = |sql| self.text(sql);
-        let taken = client.query(text(Sql::route_taken), &[&contracts, &keys]).await?;
-        if let Some(row) = taken.first() {
-            let word = |at| column::<String>(row, at).map_err(damaged);
-            return Err(StoreError::key_taken(&word(0)?, &word(1)?, &word(2)?));
-        }
+        self.refuse_taken(client, &contracts, &keys).await?;
         let context = routes.first().map_or("", |route| route.context.as_str());
         let superseded =
             || routes.iter().flat_map(|route| route.supersedes.iter().map(move |old| (route, old)));
@@ -54,11 +49,59 @@ impl PostgresStore {
         let rows = client.query(text(Sql::routes), &[&contracts]).await?;
         transaction.commit().await.map_err(translate)?;
         working.done();
-        let known = rows.iter().map(|row| {
-            let (contract, handler_key) = (column(row, 0)?, column(row, 1)?);
-            Ok(KnownRoute { contract, handler_key, superseded_by: column(row, 2)? })
-        });
-        known.collect::<Result<_, String>>().map_err(damaged)
+        known(&rows)
+    }
+
+    /// What an operator does to one route: retires it or restores it.
+    pub(crate) async fn change_route(
+        &self,
+        contract: &str,
+        handler_key: &str,
+        restores: bool,
+    ) -> Result<Vec<KnownRoute>, StoreError> {
+        let mut working = self.connection().await?;
+        let transaction = begin(working.get()?, self.inner().owner).await?;
+        self.lock_routes(&transaction).await?;
+        let client = Client::Theirs(&transaction);
+        let before = known(&client.query(self.text(Sql::routes), &[&vec![contract]]).await?)?;
+        let mut routing = Routing::new(contract, before.clone());
+        match restores {
+            true => {
+                routing.restore(handler_key)?;
+                self.refuse_taken(client, &[contract], &[handler_key]).await?;
+            }
+            false => routing.retire(handler_key)?,
+        }
+        let after = routing.into_routes();
+        let changed: Vec<_> = after.iter().filter(|route| !before.contains(route)).collect();
+        let keys: Vec<_> = changed.iter().map(|route| route.handler_key.as_str()).collect();
+        let by: Vec<_> = changed.iter().map(|route| route.superseded_by.as_deref()).collect();
+        let retired: Vec<_> = changed.iter().map(|route| route.retired).collect();
+        let parameters: Parameters<'_> = &[&contract, &keys, &by, &retired];
+        client.query(self.text(Sql::route_change), parameters).await?;
+        transaction.commit().await.map_err(translate)?;
+        working.done();
+        Ok(after)
+    }
+
+    /// One after the other; those who accept go on.
+    async fn lock_routes(&self, transaction: &Transaction<'_>) -> Result<(), StoreError> {
+        let lock =
+            format!("LOCK TABLE {}.route IN SHARE ROW EXCLUSIVE MODE", self.inner().schema.quoted);
+        transaction.batch_execute(&lock).await.map_err(translate)
+    }
+
+    /// A key that takes another contract is refused.
+    async fn refuse_taken(
+        &self,
+        client: Client<'_>,
+        contracts: &[&str],
+        keys: &[&str],
+    ) -> Result<(), StoreError> {
+        let taken = client.query(self.text(Sql::route_taken), &[&contracts, &keys]).await?;
+        let Some(row) = taken.first() else { return Ok(()) };
+        let word = |at| column::<String>(row, at).map_err(damaged);
+        Err(StoreError::key_taken(&word(0)?, &word(1)?, &word(2)?))
     }
 
     /// A route of another context, be it stored or among these.
@@ -78,4 +121,17 @@ impl PostgresStore {
             |other: &Route| StoreError::context_taken(context, &other.context, &other.handler_key);
         Ok(given.map(refused))
     }
+}
+
+/// Reads the columns of `routes.sql`.
+fn known(rows: &[Row]) -> Result<Vec<KnownRoute>, StoreError> {
+    let known = rows.iter().map(|row| {
+        Ok(KnownRoute {
+            contract: column(row, 0)?,
+            handler_key: column(row, 1)?,
+            superseded_by: column(row, 2)?,
+            retired: column(row, 3)?,
+        })
+    });
+    known.collect::<Result<_, String>>().map_err(damaged)
 }

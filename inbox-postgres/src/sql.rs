@@ -30,7 +30,8 @@ macro_rules! file {
 statements! {
     accept, accept_one, accept_called, accepted_before, accepted_called, may_insert, lease, lease_suspect, renew, settle, settle_done, release,
     reclaim, promote, next_due, route, route_foreign, route_taken, route_register, route_restore,
-    routes, message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule,
+    route_change, route_records, routes, announce, leave, hosts, orphan_clear, orphan_mark, orphan_take,
+    message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule,
     act_left, bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept, notify,
     unit_wait;
     lease_tenants from lease, lease_tenants_and_none from lease,

@@ -10,9 +10,10 @@ use inbox_core::Now;
 use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::Start;
 use inbox_core::store::{
-    Accepted, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, Inspect, KnownRoute, Lease,
-    LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord, Page, Reclaimed,
-    Renewed, Route, Settle, StateStore, Store, StoreFuture, Writer,
+    Accepted, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, HostRecord, Inspect,
+    KnownRoute, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord,
+    OrphanTerms, Page, Reclaimed, Renewed, Route, RouteRecord, Served, Settle, StateStore, Store,
+    StoreFuture, Writer,
 };
 use inbox_postgres::{PostgresOptions, PostgresStore};
 use inbox_testing::conformance::TestDatabase;
@@ -90,6 +91,22 @@ impl Inspect for ByRole {
     ) -> StoreFuture<'_, u64> {
         self.operator.reschedule(id, key, start, now)
     }
+
+    fn routes(&self, alive_for: Duration, now: Now) -> StoreFuture<'_, Vec<RouteRecord>> {
+        self.operator.routes(alive_for, now)
+    }
+
+    fn retire(&self, contract: &str, key: &str, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        self.operator.retire(contract, key, now)
+    }
+
+    fn restore(&self, contract: &str, key: &str, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        self.operator.restore(contract, key, now)
+    }
+
+    fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
+        self.operator.hosts()
+    }
 }
 
 impl Maintain for ByRole {
@@ -111,6 +128,18 @@ impl Maintain for ByRole {
 
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
         self.worker.reclaim(limit, now)
+    }
+
+    fn announce(&self, host: &str, serves: Vec<Served>, now: Now) -> StoreFuture<'_, ()> {
+        self.worker.announce(host, serves, now)
+    }
+
+    fn leave(&self, host: &str) -> StoreFuture<'_, ()> {
+        self.worker.leave(host)
+    }
+
+    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+        self.worker.give_up_orphans(terms, limit, now)
     }
 }
 

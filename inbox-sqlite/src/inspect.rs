@@ -1,19 +1,20 @@
 use std::str::FromStr as _;
+use std::time::Duration;
 
 use inbox_core::message::MessageId;
 use inbox_core::schedule::Start;
 use inbox_core::store::{
     AttemptRecord, Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState,
-    Inspect, MessageRecord, Page, StoreFuture,
+    HostRecord, Inspect, KnownRoute, MessageRecord, Page, RouteRecord, StoreFuture,
 };
 use inbox_core::{Now, Timestamp};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension as _, Result, Row, params};
 
-use crate::SqliteStore;
 use crate::act::{cancel, reschedule};
 use crate::row::{blob, message_id, optional_timestamp, stored_message, timestamp};
 use crate::sql::sql;
+use crate::{SqliteStore, fleet, routes};
 
 impl Inspect for SqliteStore {
     fn show(&self, id: MessageId) -> StoreFuture<'_, Option<MessageRecord>> {
@@ -69,6 +70,33 @@ impl Inspect for SqliteStore {
         Box::pin(self.write_and_ring(move |connection| {
             reschedule(connection, id, key.as_deref(), start, now.or_else(Timestamp::now))
         }))
+    }
+
+    fn routes(&self, alive_for: Duration, now: Now) -> StoreFuture<'_, Vec<RouteRecord>> {
+        let alive_since = fleet::before(now.or_else(Timestamp::now), alive_for);
+        Box::pin(self.read(move |connection| fleet::routes(connection, alive_since)))
+    }
+
+    fn retire(&self, contract: &str, key: &str, _: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        let (contract, key) = (contract.to_owned(), key.to_owned());
+        let retired =
+            self.write(move |connection| routes::change(connection, &contract, &key, false));
+        Box::pin(async move { retired.await? })
+    }
+
+    fn restore(&self, contract: &str, key: &str, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        let (contract, key) = (contract.to_owned(), key.to_owned());
+        let restored =
+            self.write(move |connection| routes::change(connection, &contract, &key, true));
+        Box::pin(async move {
+            let known = restored.await??;
+            self.route_all(now).await?;
+            Ok(known)
+        })
+    }
+
+    fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
+        Box::pin(self.read(fleet::hosts))
     }
 }
 

@@ -10,6 +10,7 @@ mod act;
 mod call;
 mod connection;
 mod error;
+mod fleet;
 mod held;
 mod inspect;
 mod lease;

@@ -1,14 +1,16 @@
 use std::time::Duration;
 
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
-use inbox_core::store::{KnownRoute, Maintain, Reclaimed, Route, StoreFuture};
+use inbox_core::store::{
+    KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreError, StoreFuture,
+};
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::held::Held;
 use crate::row::timestamp;
 use crate::sql::sql;
-use crate::{SqliteStore, routes, schedule};
+use crate::{SqliteStore, fleet, routes, schedule};
 
 /// Rows that one transaction moves while a handler registers.
 const PAGE: u32 = 1_000;
@@ -21,8 +23,7 @@ impl Maintain for SqliteStore {
                 routes::register(connection, &routes, now)
             });
             let known = registered.await??;
-            // In pages: others must get their turn.
-            while self.route(PAGE, now).await? >= PAGE.into() {}
+            self.route_all(now).await?;
             Ok(known)
         })
     }
@@ -56,10 +57,38 @@ impl Maintain for SqliteStore {
         }))
     }
 
+    fn announce(&self, host: &str, serves: Vec<Served>, now: Now) -> StoreFuture<'_, ()> {
+        let host = host.to_owned();
+        Box::pin(self.write(move |connection| {
+            fleet::announce(connection, &host, &serves, now.or_else(Timestamp::now))
+        }))
+    }
+
+    fn leave(&self, host: &str) -> StoreFuture<'_, ()> {
+        let host = host.to_owned();
+        Box::pin(self.write(move |connection| {
+            connection.prepare_cached(sql!("leave"))?.execute([&host]).map(drop)
+        }))
+    }
+
+    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+        Box::pin(self.write(move |connection| {
+            fleet::give_up_orphans(connection, terms, limit, now.or_else(Timestamp::now))
+        }))
+    }
+
     fn check(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.read(|connection| connection.query_row(sql!("check"), [], |_| Ok(()))).await
         })
+    }
+}
+
+impl SqliteStore {
+    /// Routes all that waited for a route and has one, in pages: others must get their turn.
+    pub(crate) async fn route_all(&self, now: Now) -> std::result::Result<(), StoreError> {
+        while self.route(PAGE, now).await? >= PAGE.into() {}
+        Ok(())
     }
 }
 

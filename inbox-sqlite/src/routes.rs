@@ -1,5 +1,5 @@
 use inbox_core::Timestamp;
-use inbox_core::store::{KnownRoute, Route, StoreError};
+use inbox_core::store::{KnownRoute, Route, Routing, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::sql::sql;
@@ -31,14 +31,23 @@ fn foreign(connection: &Connection, routes: &[Route]) -> Result<Option<StoreErro
 /// The first key that takes another contract.
 fn taken(connection: &Connection, routes: &[Route]) -> Result<Option<StoreError>> {
     for Route { contract, handler_key, .. } in routes {
-        let mut select = connection.prepare_cached(sql!("route_taken"))?;
-        let taken_by: Option<String> =
-            select.query_row([handler_key, contract], |row| row.get(0)).optional()?;
-        if let Some(taken_by) = taken_by {
-            return Ok(Some(StoreError::key_taken(handler_key, contract, &taken_by)));
+        if let Some(refusal) = key_taken(connection, contract, handler_key)? {
+            return Ok(Some(refusal));
         }
     }
     Ok(None)
+}
+
+/// Why a key cannot take a contract: it takes another one.
+fn key_taken(
+    connection: &Connection,
+    contract: &str,
+    handler_key: &str,
+) -> Result<Option<StoreError>> {
+    let mut select = connection.prepare_cached(sql!("route_taken"))?;
+    let taken_by: Option<String> =
+        select.query_row([handler_key, contract], |row| row.get(0)).optional()?;
+    Ok(taken_by.map(|taken_by| StoreError::key_taken(handler_key, contract, &taken_by)))
 }
 
 fn register_one(connection: &Connection, route: &Route, now: Timestamp) -> Result<()> {
@@ -56,11 +65,42 @@ fn register_one(connection: &Connection, route: &Route, now: Timestamp) -> Resul
 }
 
 fn known(connection: &Connection, routes: &[Route]) -> Result<Vec<KnownRoute>> {
-    let contracts: Vec<_> = routes.iter().map(|route| route.contract.as_str()).collect();
+    known_of(connection, routes.iter().map(|route| route.contract.as_str()).collect())
+}
+
+fn known_of(connection: &Connection, contracts: Vec<&str>) -> Result<Vec<KnownRoute>> {
     let mut select = connection.prepare_cached(sql!("routes"))?;
     let known = select.query_map([serde_json::Value::from(contracts).to_string()], |row| {
         let (contract, handler_key) = (row.get(0)?, row.get(1)?);
-        Ok(KnownRoute { contract, handler_key, superseded_by: row.get(2)? })
+        Ok(KnownRoute { contract, handler_key, superseded_by: row.get(2)?, retired: row.get(3)? })
     })?;
     known.collect()
+}
+
+/// What an operator does to one route: retires it or restores it.
+pub(crate) fn change(
+    connection: &Connection,
+    contract: &str,
+    handler_key: &str,
+    restores: bool,
+) -> Result<std::result::Result<Vec<KnownRoute>, StoreError>> {
+    let before = known_of(connection, vec![contract])?;
+    let mut routing = Routing::new(contract, before.clone());
+    let changed = match restores {
+        true => routing.restore(handler_key),
+        false => routing.retire(handler_key),
+    };
+    if let Err(refusal) = changed {
+        return Ok(Err(refusal));
+    }
+    if let (true, Some(refusal)) = (restores, key_taken(connection, contract, handler_key)?) {
+        return Ok(Err(refusal));
+    }
+    let after = routing.into_routes();
+    for route in after.iter().filter(|route| !before.contains(route)) {
+        let KnownRoute { contract, handler_key, superseded_by, retired } = route;
+        let mut change = connection.prepare_cached(sql!("route_change"))?;
+        change.execute(params![contract, handler_key, superseded_by, retired])?;
+    }
+    Ok(Ok(after))
 }

@@ -12,9 +12,10 @@ use inbox::message::Envelope;
 use inbox::schedule::Start;
 use inbox::sqlite::SqliteStore;
 use inbox::store::{
-    Accepted, Bell, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, Inspect, KnownRoute,
-    Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord, Now, Page,
-    Reclaimed, Renewed, Route, Settle, StateStore, StoreError, StoreErrorKind, StoreFuture, Writer,
+    Accepted, Bell, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, HostRecord, Inspect,
+    KnownRoute, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord,
+    Now, OrphanTerms, Page, Reclaimed, Renewed, Route, RouteRecord, Served, Settle, StateStore,
+    StoreError, StoreErrorKind, StoreFuture, Writer,
 };
 
 /// What a worker asks of a store.
@@ -38,6 +39,10 @@ pub enum Verb {
     Route,
     /// `release`.
     Release,
+    /// `announce`.
+    Announce,
+    /// `leave`.
+    Leave,
 }
 
 impl Verb {
@@ -248,6 +253,22 @@ impl Inspect for FaultyStore {
     ) -> StoreFuture<'_, u64> {
         self.store.reschedule(id, handler_key, start, now)
     }
+
+    fn routes(&self, alive_for: Duration, now: Now) -> StoreFuture<'_, Vec<RouteRecord>> {
+        self.store.routes(alive_for, now)
+    }
+
+    fn retire(&self, contract: &str, key: &str, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        self.store.retire(contract, key, now)
+    }
+
+    fn restore(&self, contract: &str, key: &str, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        self.store.restore(contract, key, now)
+    }
+
+    fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
+        self.store.hosts()
+    }
 }
 
 impl Maintain for FaultyStore {
@@ -269,6 +290,18 @@ impl Maintain for FaultyStore {
 
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
         self.meet(Verb::Reclaim, self.store.reclaim(limit, now))
+    }
+
+    fn announce(&self, host: &str, serves: Vec<Served>, now: Now) -> StoreFuture<'_, ()> {
+        self.meet(Verb::Announce, self.store.announce(host, serves, now))
+    }
+
+    fn leave(&self, host: &str) -> StoreFuture<'_, ()> {
+        self.meet(Verb::Leave, self.store.leave(host))
+    }
+
+    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+        self.store.give_up_orphans(terms, limit, now)
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {

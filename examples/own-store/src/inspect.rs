@@ -1,13 +1,14 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
+use std::time::Duration;
 
 use inbox::Timestamp;
 use inbox::message::MessageId;
 use inbox::schedule::Start;
 use inbox::store::Now;
 use inbox::store::{
-    Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, Inspect,
-    MessageRecord, Page, StoreFuture,
+    Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, HostRecord, Inspect,
+    KnownRoute, MessageRecord, Page, RouteRecord, StoreFuture,
 };
 
 use crate::MemoryStore;
@@ -82,6 +83,30 @@ impl Inspect for MemoryStore {
         self.verb(move |table| {
             table.reschedule(id, handler_key.as_deref(), start, now.or_else(Timestamp::now))
         })
+    }
+
+    fn routes(&self, alive_for: Duration, now: Now) -> StoreFuture<'_, Vec<RouteRecord>> {
+        self.verb(move |table| table.route_records(alive_for, now.or_else(Timestamp::now)))
+    }
+
+    fn retire(&self, contract: &str, key: &str, _: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        let (contract, key) = (contract.to_owned(), key.to_owned());
+        let retired = self.verb(move |table| table.retire(&contract, &key));
+        Box::pin(async move { retired.await? })
+    }
+
+    fn restore(&self, contract: &str, key: &str, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        let (contract, key) = (contract.to_owned(), key.to_owned());
+        let restored = self.verb(move |table| {
+            let known = table.restore(&contract, &key)?;
+            table.route(usize::MAX, now.or_else(Timestamp::now));
+            Ok(known)
+        });
+        Box::pin(async move { restored.await? })
+    }
+
+    fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
+        self.verb(|table| table.hosts.values().cloned().collect())
     }
 }
 

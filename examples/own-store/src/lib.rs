@@ -4,6 +4,7 @@
 //! it with the suite that checks every store. Read it in the order a message travels.
 
 mod act;
+mod fleet;
 mod inspect;
 mod lease;
 mod maintain;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use inbox::Timestamp;
 use inbox::store::Now;
-use inbox::store::{KnownRoute, Maintain, Reclaimed, Route, StoreFuture};
+use inbox::store::{KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreFuture};
 
 use crate::MemoryStore;
 use crate::table::{Name, Place, Row, Table};
@@ -42,10 +42,26 @@ impl Maintain for MemoryStore {
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
         self.verb(move |table| table.reclaim(limit as usize, now.or_else(Timestamp::now)))
     }
+
+    fn announce(&self, host: &str, serves: Vec<Served>, now: Now) -> StoreFuture<'_, ()> {
+        let host = host.to_owned();
+        self.verb(move |table| table.announce(host, serves, now.or_else(Timestamp::now)))
+    }
+
+    fn leave(&self, host: &str) -> StoreFuture<'_, ()> {
+        let host = host.to_owned();
+        self.verb(move |table| drop(table.hosts.remove(&host)))
+    }
+
+    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+        self.verb(move |table| {
+            table.give_up_orphans(terms, limit as usize, now.or_else(Timestamp::now))
+        })
+    }
 }
 
 impl Table {
-    fn route(&mut self, limit: usize, now: Timestamp) -> u64 {
+    pub(crate) fn route(&mut self, limit: usize, now: Timestamp) -> u64 {
         let waits = |row: &Row| matches!(row.place, Place::Waiting { .. });
         let unrouted = self.deliveries.iter().filter(|(name, row)| name.1.is_none() && waits(row));
         let unrouted = unrouted.map(|(name, _)| name);

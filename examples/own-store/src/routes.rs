@@ -1,4 +1,4 @@
-use inbox::store::{KnownRoute, Route, StoreError};
+use inbox::store::{KnownRoute, Route, Routing, StoreError};
 
 use crate::table::Table;
 
@@ -14,40 +14,85 @@ impl Table {
 
     /// Why a route cannot be registered: its key takes another contract.
     pub(crate) fn taken(&self, route: &Route) -> Option<StoreError> {
-        let mut others = self.routes.iter().filter(|((contract, key), superseded_by)| {
-            *key == route.handler_key && *contract != route.contract && superseded_by.is_none()
-        });
-        let ((taken_by, key), _) = others.next()?;
-        Some(StoreError::key_taken(key, &route.contract, taken_by))
+        self.key_taken(&route.contract, &route.handler_key)
+    }
+
+    fn key_taken(&self, contract: &str, handler_key: &str) -> Option<StoreError> {
+        let other = self.routes.values().find(|route| {
+            route.handler_key == handler_key && route.contract != contract && route.takes_new()
+        })?;
+        Some(StoreError::key_taken(handler_key, contract, &other.contract))
     }
 
     pub(crate) fn register(&mut self, route: &Route) {
         let Route { contract, handler_key, supersedes, context } = route;
         self.context.clone_from(context);
-        for old in supersedes {
-            self.routes.insert((contract.clone(), old.clone()), Some(handler_key.clone()));
+        let own = self.entry(contract, handler_key);
+        if own.retired {
+            // An operator closed it, and only an operator opens it: it takes nobody's place.
+            return;
         }
-        let own = self.routes.entry((contract.clone(), handler_key.clone())).or_default();
         // A superseded key stays so, unless it supersedes its successor in turn.
-        own.take_if(|by| supersedes.contains(by));
+        own.superseded_by.take_if(|by| supersedes.contains(by));
+        for old in supersedes {
+            self.entry(contract, old).superseded_by = Some(handler_key.clone());
+        }
+    }
+
+    fn entry(&mut self, contract: &str, handler_key: &str) -> &mut KnownRoute {
+        let name = (contract.to_owned(), handler_key.to_owned());
+        self.routes.entry(name).or_insert_with(|| KnownRoute {
+            contract: contract.to_owned(),
+            handler_key: handler_key.to_owned(),
+            superseded_by: None,
+            retired: false,
+        })
+    }
+
+    pub(crate) fn retire(
+        &mut self,
+        contract: &str,
+        handler_key: &str,
+    ) -> Result<Vec<KnownRoute>, StoreError> {
+        let mut routing = Routing::new(contract, self.known_of(|name| name == contract));
+        routing.retire(handler_key)?;
+        Ok(self.rerouted(routing))
+    }
+
+    pub(crate) fn restore(
+        &mut self,
+        contract: &str,
+        handler_key: &str,
+    ) -> Result<Vec<KnownRoute>, StoreError> {
+        let mut routing = Routing::new(contract, self.known_of(|name| name == contract));
+        routing.restore(handler_key)?;
+        if let Some(refusal) = self.key_taken(contract, handler_key) {
+            return Err(refusal);
+        }
+        Ok(self.rerouted(routing))
+    }
+
+    fn rerouted(&mut self, routing: Routing) -> Vec<KnownRoute> {
+        let routes = routing.into_routes();
+        for route in &routes {
+            let name = (route.contract.clone(), route.handler_key.clone());
+            self.routes.insert(name, route.clone());
+        }
+        routes
     }
 
     /// Every route of the contracts that are named.
     pub(crate) fn known(&self, routes: &[Route]) -> Vec<KnownRoute> {
-        let named = |contract: &String| routes.iter().any(|route| route.contract == *contract);
-        let known = self.routes.iter().filter(|((contract, _), _)| named(contract));
-        known
-            .map(|((contract, handler_key), superseded_by)| KnownRoute {
-                contract: contract.clone(),
-                handler_key: handler_key.clone(),
-                superseded_by: superseded_by.clone(),
-            })
-            .collect()
+        self.known_of(|contract| routes.iter().any(|route| route.contract == contract))
+    }
+
+    fn known_of(&self, is_named: impl Fn(&str) -> bool) -> Vec<KnownRoute> {
+        self.routes.values().filter(|route| is_named(&route.contract)).cloned().collect()
     }
 
     /// The handler keys that get what is accepted now.
     pub(crate) fn routes_of(&self, contract: &str) -> Vec<String> {
-        let of = self.routes.iter().filter(|((name, _), by)| name == contract && by.is_none());
-        of.map(|((_, key), _)| key.clone()).collect()
+        let of = self.routes.values().filter(|route| route.contract == contract);
+        of.filter(|route| route.takes_new()).map(|route| route.handler_key.clone()).collect()
     }
 }

@@ -4,7 +4,7 @@ use inbox::Timestamp;
 use inbox::message::MessageId;
 use inbox::schedule::Priority;
 use inbox::settle::DoneOutcome;
-use inbox::store::{AttemptRecord, Bell, LeaseToken, StoredMessage};
+use inbox::store::{AttemptRecord, Bell, HostRecord, KnownRoute, LeaseToken, StoredMessage};
 
 /// All there is. A database has a table for each of these.
 #[derive(Debug, Default)]
@@ -15,11 +15,15 @@ pub(crate) struct Table {
     pub(crate) deliveries: BTreeMap<Name, Row>,
     pub(crate) leases: BTreeMap<LeaseToken, Held>,
     pub(crate) attempts: BTreeMap<MessageId, Vec<AttemptRecord>>,
-    /// Contracts with their handler keys, and which key took the place of each. One that was
-    /// superseded is kept: an old program may register at any time.
-    pub(crate) routes: BTreeMap<(String, String), Option<String>>,
+    /// By contract and handler key. One that was superseded is kept: an old program may register at
+    /// any time.
+    pub(crate) routes: BTreeMap<(String, String), KnownRoute>,
     /// The bounded context of all of them.
     pub(crate) context: String,
+    /// By name.
+    pub(crate) hosts: BTreeMap<String, HostRecord>,
+    /// Keys that nobody serves: since when, and when that was seen last.
+    pub(crate) orphans: BTreeMap<String, (Timestamp, Timestamp)>,
     last_seq: u64,
     pub(crate) bell: Bell,
 }

@@ -11,6 +11,9 @@ const LONGEST: usize = 8 * 1024;
 /// Causes of causes that are told: a chain may be a ring.
 const MOST_CAUSES: usize = 32;
 
+/// Keys that are named; a fleet may have hundreds.
+const MOST_KEYS: usize = 50;
+
 /// An error as it is stored beside a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErrorReport {
@@ -38,6 +41,30 @@ impl ErrorReport {
             DeadReason::LeaseExpired.as_str(),
             "the worker did not report back before its lease expired: it crashed, its handler \
              blocked the thread, or it was cut off from the store",
+        )
+    }
+}
+
+impl ErrorReport {
+    /// What is said of a delivery whose key nobody serves, while hosts with the `live` keys do their
+    /// work.
+    #[must_use]
+    pub fn orphaned(handler_key: &str, live: &[String]) -> Self {
+        let shown: Vec<_> = live.iter().take(MOST_KEYS).map(|key| format!("`{key}`")).collect();
+        let more = match live.len().saturating_sub(MOST_KEYS) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let live = match shown.is_empty() {
+            true => "there are none".to_owned(),
+            false => format!("live ones are: {}{more}", shown.join(", ")),
+        };
+        Self::new(
+            DeadReason::Orphaned.as_str(),
+            format!(
+                "no live handler for key `{handler_key}`; {live}; start a program that has it, as its \
+                 `key` or in `legacy`, and retry this delivery"
+            ),
         )
     }
 }

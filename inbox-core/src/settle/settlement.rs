@@ -87,6 +87,8 @@ pub enum DeadReason {
     Unreadable,
     /// Its worker vanished during the last attempt.
     LeaseExpired,
+    /// No live host serves its handler key.
+    Orphaned,
 }
 
 impl DeadReason {
@@ -98,6 +100,7 @@ impl DeadReason {
             Self::Undecodable => "undecodable",
             Self::Unreadable => "unreadable",
             Self::LeaseExpired => "lease-expired",
+            Self::Orphaned => "orphaned",
         }
     }
 }

@@ -34,6 +34,8 @@ pub enum StoreErrorKind {
     KeyTaken,
     /// The store belongs to another bounded context.
     ContextTaken,
+    /// The contract has no route with this handler key.
+    NoSuchRoute,
     /// The store was closed.
     Closed,
     /// Anything else.
@@ -80,6 +82,29 @@ impl StoreError {
             named(taken_by)
         );
         Self::new(StoreErrorKind::ContextTaken, message)
+    }
+
+    /// A route was to be changed that `contract` does not have, beside those of the `known` keys.
+    #[must_use]
+    pub fn no_such_route<'a>(
+        contract: &str,
+        handler_key: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let known: Vec<_> = known.into_iter().map(|key| format!("`{key}`")).collect();
+        let message = match known.is_empty() {
+            true => format!(
+                "no handler key takes contract `{contract}` in this store, so there is no route \
+                 `{handler_key}` to change: check the contract's name, or start a program that handles it; \
+                 nothing was changed"
+            ),
+            false => format!(
+                "handler key `{handler_key}` has no route for contract `{contract}` in this store: \
+                 write one of {}; nothing was changed",
+                known.join(", ")
+            ),
+        };
+        Self::new(StoreErrorKind::NoSuchRoute, message)
     }
 
     /// What kept the store from its work.

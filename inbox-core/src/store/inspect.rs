@@ -1,4 +1,8 @@
-use super::{DeliveryRecord, DeliveryState, MessageRecord, StoreFuture};
+use std::time::Duration;
+
+use super::{
+    DeliveryRecord, DeliveryState, HostRecord, KnownRoute, MessageRecord, RouteRecord, StoreFuture,
+};
 use crate::Now;
 use crate::message::MessageId;
 use crate::schedule::Start;
@@ -46,6 +50,42 @@ pub trait Inspect: Send + Sync + 'static {
         start: Start,
         now: Now,
     ) -> StoreFuture<'_, u64>;
+
+    /// Every route, with how much is still open under its key and which hosts serve it, sorted by
+    /// contract and key. A host counts that was seen within `alive_for`.
+    fn routes(&self, alive_for: Duration, now: Now) -> StoreFuture<'_, Vec<RouteRecord>>;
+
+    /// Gives a handler key nothing new of the contract: what is accepted from now on goes to the other
+    /// keys that take it, or waits for a route. What there is under the key is drained by whoever
+    /// serves it. A program that registers the key again does not undo it, only
+    /// [`restore`](Self::restore) does.
+    ///
+    /// Answers every route of the contract, sorted; where there is none with this key, it is refused
+    /// with [`NoSuchRoute`](super::StoreErrorKind::NoSuchRoute).
+    fn retire(
+        &self,
+        contract: &str,
+        handler_key: &str,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<KnownRoute>>;
+
+    /// Gives a handler key what is new of the contract again: undoes [`retire`](Self::retire), and
+    /// after a rollback the renaming. If another key takes what is new in its place, that one is
+    /// retired, so that a program which registers it again does not undo it. To restore that one
+    /// renames again. Messages that waited for a route are routed.
+    ///
+    /// Answers and refuses as `retire` does; a key that takes another contract by now is refused with
+    /// [`KeyTaken`](super::StoreErrorKind::KeyTaken).
+    fn restore(
+        &self,
+        contract: &str,
+        handler_key: &str,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<KnownRoute>>;
+
+    /// Every host that made itself known and has not left, sorted by name. One that vanished is among
+    /// them for a while: [`seen_at`](HostRecord::seen_at) tells.
+    fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>>;
 }
 
 /// What a cancellation did, in deliveries. Nothing at all, if all were dead or done, or the store

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::StoreFuture;
+use super::{OrphanTerms, Served, StoreFuture};
 use crate::Now;
 
 /// What keeps deliveries moving when nobody asks for it. A verb with a limit works on a bounded
@@ -10,6 +10,8 @@ pub trait Maintain: Send + Sync + 'static {
     /// has a delivery for each. A key in `supersedes` is given nothing new of that contract any more, not even if a
     /// program that still uses it registers again; only a key that supersedes its successor in turn
     /// takes its place back. Messages that waited for a route are routed.
+    ///
+    /// A key that an operator [retired](super::Inspect::retire) stays so, and supersedes nothing.
     ///
     /// A handler that is new to a contract receives what is accepted from now on, and what has
     /// waited for a first handler.
@@ -46,6 +48,27 @@ pub trait Maintain: Send + Sync + 'static {
     /// One that was [cancelled](super::Inspect::cancel) meanwhile is done, as cancelled.
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed>;
 
+    /// Makes a host known, or says that it is still there: its name, which is new at every start,
+    /// and what it serves. From now on none of its keys counts as one that nobody serves.
+    ///
+    /// For people, and for [orphans](Self::give_up_orphans). What a host has leased is its own by its
+    /// leases alone, whether it is known or not.
+    fn announce(&self, host: &str, serves: Vec<Served>, now: Now) -> StoreFuture<'_, ()>;
+
+    /// A host has ended. One that cannot say so is forgotten some time after it was seen last.
+    fn leave(&self, host: &str) -> StoreFuture<'_, ()>;
+
+    /// *ready → dead*, for orphans: deliveries under a key that no live host serves, while there are
+    /// live hosts. No attempt is counted, and [`retry`](super::Inspect::retry) brings them back.
+    ///
+    /// The grace begins when this verb first sees such a delivery, whatever its age. It begins anew
+    /// once a host with the key was [announced](Self::announce) or nothing is ready under it, and
+    /// stands still while nobody looks or no host is alive. What waits for a moment is no orphan
+    /// before that has come; what waits for a first route is none at all.
+    ///
+    /// Any number of hosts may do it at once. Answers how many are dead now.
+    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64>;
+
     /// Answers if the store can be reached and has the schema that this program works with.
     fn check(&self) -> StoreFuture<'_, ()> {
         Box::pin(async { Ok(()) })
@@ -74,6 +97,16 @@ pub struct KnownRoute {
     pub handler_key: String,
     /// The key that takes what is new in its place.
     pub superseded_by: Option<String>,
+    /// Whether an operator closed it: then only an operator opens it.
+    pub retired: bool,
+}
+
+impl KnownRoute {
+    /// Whether what is accepted now is delivered to it.
+    #[must_use]
+    pub fn takes_new(&self) -> bool {
+        self.superseded_by.is_none() && !self.retired
+    }
 }
 
 /// What became of expired leases.

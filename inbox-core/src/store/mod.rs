@@ -5,8 +5,8 @@
 //! | [`Writer`] | accept, wake | whoever schedules |
 //! | [`LeaseStore`] | lease, renew; bell, listen, renewer | workers |
 //! | [`StateStore`] | settle, release | workers |
-//! | [`Inspect`] | show, list, counts, retry, cancel, reschedule | people, and `status` |
-//! | [`Maintain`] | register routes, route, promote, next due, reclaim, check | every host, now and then |
+//! | [`Inspect`] | show, list, counts, retry, cancel, reschedule; routes, retire, restore, hosts | people, and `status` |
+//! | [`Maintain`] | register routes, route, promote, next due, reclaim, check; announce, leave, give up orphans | every host, now and then |
 //!
 //! A delivery is in exactly one place: *ready*, *lease*, *waiting*, *dead* or *done*. Every verb is
 //! documented as a move between those places, happens entirely or not at all, and can be called by
@@ -21,10 +21,12 @@ mod bell;
 mod bulk;
 mod delivery_state;
 mod error;
+mod fleet;
 mod inspect;
 mod lease;
 mod maintain;
 mod record;
+mod routing;
 mod state;
 mod terms;
 mod writer;
@@ -35,6 +37,7 @@ pub use bell::{Bell, BellListener};
 pub use bulk::{BulkReceipt, BulkWriter, Envelopes};
 pub use delivery_state::{DeliveryState, ParseDeliveryStateError};
 pub use error::{StoreError, StoreErrorKind};
+pub use fleet::{HostRecord, OrphanTerms, RouteRecord, Served};
 pub use inspect::{Cancelled, Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};
 pub use lease::{
     Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed, Renewer,
@@ -42,6 +45,7 @@ pub use lease::{
 };
 pub use maintain::{KnownRoute, Maintain, Reclaimed, Route};
 pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};
+pub use routing::Routing;
 pub use state::{Settle, StateStore};
 pub use terms::{AfterDead, Terms};
 pub use writer::{Accepted, StoredMessage, Writer};

@@ -151,9 +151,44 @@ macro_rules! __conformance_cases {
                 registering_answers_every_route_of_the_contract
                 the_order_within_a_registration_does_not_matter
                 what_a_superseded_key_has_is_still_delivered
+                a_retired_key_gets_nothing_new_and_keeps_what_it_has
+                registering_a_retired_key_does_not_bring_it_back
+                a_retired_key_supersedes_nothing
+                a_retired_key_can_be_superseded_and_stays_retired
+                what_nobody_else_takes_waits_until_the_key_is_restored
+                a_key_without_a_route_is_neither_retired_nor_restored
+                a_key_that_takes_another_contract_by_now_is_not_restored
+                a_restored_key_takes_its_place_back_from_its_successor
+                neither_program_undoes_a_restoration_by_starting_again
+                to_restore_the_successor_renames_again
+                of_names_of_one_handler_one_takes_what_is_new
+                what_takes_new_messages_is_restored_without_effect
                 no_acceptance_beside_a_registration_is_forgotten
                 what_is_routed_is_not_routed_again
                 without_a_route_there_is_nothing_to_route
+            }
+            fleet {
+                a_host_is_known_with_what_it_serves_until_it_leaves
+                what_a_host_serves_is_kept_as_it_said
+                what_a_host_holds_is_its_own_by_its_lease_alone
+                a_host_of_the_same_name_does_not_hide_what_another_left_behind
+                a_route_says_what_is_open_and_who_serves_it
+                an_empty_store_has_no_routes
+                an_orphan_is_dead_with_a_reason_that_says_what_to_do
+                an_orphan_is_brought_back_by_a_retry
+                what_a_live_host_serves_is_no_orphan
+                hosts_of_different_handlers_leave_each_others_work_alone
+                a_host_that_was_not_seen_for_a_while_serves_nothing
+                only_what_is_ready_is_an_orphan
+                what_a_superseded_or_retired_key_has_is_an_orphan_too
+                the_limit_of_giving_up_holds
+                of_many_that_give_up_at_once_each_orphan_is_moved_by_one
+                the_grace_begins_when_an_orphan_is_first_seen
+                the_grace_begins_anew_when_a_host_with_the_key_was_there
+                the_grace_stands_still_while_no_host_is_alive
+                without_any_host_nothing_is_an_orphan
+                what_is_ready_after_all_was_drained_has_a_grace_of_its_own
+                the_longest_grace_is_never_over
             }
             promote {
                 of_many_promotions_at_once_each_delivery_is_moved_by_one

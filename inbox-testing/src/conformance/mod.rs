@@ -27,6 +27,8 @@ pub mod accept;
 #[doc(hidden)]
 pub mod cancel;
 #[doc(hidden)]
+pub mod fleet;
+#[doc(hidden)]
 pub mod inspect;
 #[doc(hidden)]
 pub mod lease;

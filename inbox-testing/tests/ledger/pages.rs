@@ -1,9 +1,11 @@
+use std::time::Duration;
+
 use inbox_core::Now;
 use inbox_core::message::MessageId;
 use inbox_core::schedule::Start;
 use inbox_core::store::{
-    Cancelled, Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, Inspect, MessageRecord, Page,
-    StoreError, StoreErrorKind, StoreFuture,
+    Cancelled, Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, HostRecord, Inspect,
+    KnownRoute, MessageRecord, Page, RouteRecord, StoreError, StoreErrorKind, StoreFuture,
 };
 use inbox_testing::ledger;
 
@@ -49,6 +51,22 @@ impl Inspect for Pages {
 
     fn reschedule(&self, _: MessageId, _: Option<&str>, _: Start, _: Now) -> StoreFuture<'_, u64> {
         unreachable!("the ledger changes nothing")
+    }
+
+    fn routes(&self, _: Duration, _: Now) -> StoreFuture<'_, Vec<RouteRecord>> {
+        unreachable!("the ledger asks for lists only")
+    }
+
+    fn retire(&self, _: &str, _: &str, _: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        unreachable!("the ledger changes nothing")
+    }
+
+    fn restore(&self, _: &str, _: &str, _: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
+        unreachable!("the ledger changes nothing")
+    }
+
+    fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
+        unreachable!("the ledger asks for lists only")
     }
 }
 

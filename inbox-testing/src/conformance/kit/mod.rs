@@ -2,6 +2,7 @@
 
 mod bench;
 mod envelopes;
+mod fleet;
 mod held;
 mod look;
 mod together;
@@ -11,6 +12,7 @@ pub(super) use bench::{Bench, HOLD, SECOND};
 pub(super) use envelopes::{
     bytes, delayed, envelope, keyed, of_tenant, prioritised, same_json, starting, versioned,
 };
+pub(super) use fleet::{ALIVE, refused, served};
 pub(super) use held::{Held, MAX_ATTEMPTS, wanted};
 pub(super) use look::{id_of, ids, is_new};
 pub(super) use together::{all_at_once, patiently};

@@ -2,10 +2,14 @@
 
 mod context;
 mod register;
+mod restore;
+mod retire;
 mod supersede;
 mod sweep;
 
 pub use context::*;
 pub use register::*;
+pub use restore::*;
+pub use retire::*;
 pub use supersede::*;
 pub use sweep::*;

@@ -1,0 +1,1 @@
+DELETE FROM :schema.host WHERE name = $1

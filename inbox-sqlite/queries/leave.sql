@@ -1,0 +1,1 @@
+DELETE FROM inbox_host WHERE name = ?1
