@@ -10,6 +10,7 @@ use inbox_core::store::{
 };
 
 use crate::InboxBuilder;
+use crate::fleet::Announced;
 use crate::handlers::Handlers;
 use crate::host::{Control, HostControl, HostOptions};
 
@@ -31,6 +32,7 @@ pub(crate) struct Parts<S> {
     pub(crate) lease_duration: Duration,
     pub(crate) host: HostOptions,
     pub(crate) control: Arc<Control>,
+    pub(crate) announced: Announced,
 }
 
 impl<S: Store> Inbox<S> {

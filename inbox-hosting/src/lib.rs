@@ -13,11 +13,13 @@
 //! | `run_now` | handlers run at once, storing nothing |
 //! | `pass` | one round of lease, dispatch and settle |
 //! | `host` | the loops that go on until they are told to stop |
+//! | `fleet` | routes and hosts: what operators do, and how a program makes itself known |
 //! | `upkeep` | what brings deliveries back when nobody asks for it |
 //! | `work` | what becomes of one leased delivery, in a pass or in a host |
 
 mod builder;
 mod error;
+mod fleet;
 mod handlers;
 mod host;
 mod inbox;

@@ -33,7 +33,7 @@ macro_rules! hot {
 }
 
 /// What workers and schedulers run, with arguments.
-const HOT: [(&str, &str, &str); 16] = hot! {
+const HOT: [(&str, &str, &str); 19] = hot! {
     "lease": "NULL, gen_random_uuid(), 'host', 'charge', '{1,2}', 500, 10, '1 min', -1, -1, -1, -1",
     "lease_suspect": "NULL, gen_random_uuid(), 'host', '{charge}', '{1}', '{10}', '1 min', NULL",
     "renew": "NULL, ARRAY[gen_random_uuid()], '1 min'",
@@ -52,6 +52,9 @@ const HOT: [(&str, &str, &str); 16] = hot! {
     "reschedule": "NULL, gen_random_uuid(), NULL, NULL, '1 min'",
     "act_left": "gen_random_uuid(), NULL, '{}', true",
     "retry": "gen_random_uuid(), 'charge'",
+    "orphan_clear": "NULL, '1 min', '1 hour'",
+    "orphan_mark": "NULL, '1 min', '1 day'",
+    "orphan_take": "NULL, 'charge', '1 min', 1000, 'orphaned', 'gone'",
 };
 
 /// Tables that grow. The others hold a row for each handler or for each batch at work.

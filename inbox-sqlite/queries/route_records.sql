@@ -1,7 +1,17 @@
-SELECT contract, handler_key, nullif(superseded_by, ''), retired,
-       (SELECT count(*) FROM inbox_ready AS open WHERE open.handler_key = route.handler_key)
-       + (SELECT count(*) FROM inbox_lease AS open WHERE open.handler_key = route.handler_key)
-       + (SELECT count(*) FROM inbox_waiting AS open WHERE open.handler_key = route.handler_key),
+-- Every route, with what is open under its key and who serves it.
+WITH open AS MATERIALIZED (
+    SELECT handler_key, count(*) AS count
+    FROM (
+        SELECT handler_key FROM inbox_ready
+        UNION ALL
+        SELECT handler_key FROM inbox_lease
+        UNION ALL
+        SELECT handler_key FROM inbox_waiting
+    )
+    GROUP BY handler_key
+)
+SELECT route.contract, route.handler_key, nullif(route.superseded_by, ''), route.retired,
+       coalesce(open.count, 0),
        (
            SELECT coalesce(json_group_array(host.name), '[]')
            FROM inbox_host AS host
@@ -9,4 +19,5 @@ SELECT contract, handler_key, nullif(superseded_by, ''), retired,
              AND EXISTS (SELECT 1 FROM json_each(host.serves) WHERE key = route.handler_key)
        )
 FROM inbox_route AS route
-ORDER BY contract, handler_key
+LEFT JOIN open USING (handler_key)
+ORDER BY route.contract, route.handler_key

@@ -146,6 +146,10 @@ struct ExactlyOnce;
 #[doc = include_str!("../../docs/guides/postgres.md")]
 struct Postgres;
 
+#[cfg(all(doctest, feature = "sqlite"))]
+#[doc = include_str!("../../docs/guides/rename.md")]
+struct Rename;
+
 #[cfg(all(doctest, feature = "postgres"))]
 #[doc = include_str!("../../docs/guides/schema.md")]
 struct Schema;

@@ -5,6 +5,7 @@ pub mod faulty;
 pub mod fixture;
 pub mod log;
 pub mod outage;
+pub mod phase;
 pub mod seen;
 pub mod stale;
 

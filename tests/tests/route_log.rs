@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 use inbox::sqlite::{SqliteStore, in_memory};
-use inbox::store::{Maintain as _, Now, Route};
+use inbox::store::{Inspect as _, Maintain as _, Now, Route};
 use inbox::{Inbox, handler, inbox_contract};
 use inbox_tests::log::captured;
 use serde::{Deserialize, Serialize};
@@ -50,4 +50,15 @@ fn a_program_whose_key_was_renamed_by_a_newer_one_is_warned() {
 fn a_program_alone_on_its_store_is_told_nothing() {
     let log = start_after(Vec::new());
     assert!(!log.contains("another program") && !log.contains("WARN"), "{log}");
+}
+
+#[test]
+fn a_program_whose_key_was_retired_is_warned_and_told_how_to_undo_it() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let store: SqliteStore = runtime.block_on(in_memory()).unwrap();
+    runtime.block_on(store.register_routes(vec![route("here", &[])], Now::OfStore)).unwrap();
+    runtime.block_on(store.retire("event", "here", Now::OfStore)).unwrap();
+    let log = captured(|| drop(runtime.block_on(Inbox::builder(store).build()).unwrap()));
+    let line = log.lines().find(|line| line.contains("WARN")).unwrap();
+    assert!(line.contains("retired its key") && line.contains("`inbox.restore("), "{log}");
 }

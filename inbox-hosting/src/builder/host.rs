@@ -69,6 +69,17 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
+    /// How long the fleet waits for a host with a handler key, before what is ready under that key is
+    /// dead-lettered with the reason `orphaned`; a day where nothing is said, and with no time at all
+    /// within seconds. It counts while there are live hosts and none of them serves the key, and begins
+    /// anew when one does. Nothing is dropped: `inbox.retry(..)` brings it back.
+    ///
+    /// Let it be the same in all programs on one store: whichever waits least decides.
+    pub fn orphan_grace(mut self, grace: Duration) -> Self {
+        self.host.orphan_grace = grace;
+        self
+    }
+
     /// Runs only these handlers, by key. The others are known to the store all the same: another
     /// process with the same program runs them.
     pub fn only_handlers<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {

@@ -6,6 +6,7 @@ use futures_util::FutureExt as _;
 use inbox_core::store::Store;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::control::{Control, Stop};
@@ -16,6 +17,9 @@ use super::shared::Shared;
 use super::supervise::supervise;
 use super::{Event, HostError, HostLoop, HostPhase, listen, renew, upkeep};
 use crate::Inbox;
+
+/// How long a host that has stopped waits for what it cannot hurry.
+const PARTING: Duration = Duration::from_secs(1);
 
 /// The loops that this host has.
 pub(super) fn loops<S: Store>(inbox: &Inbox<S>) -> Vec<HostLoop> {
@@ -89,10 +93,21 @@ async fn live<S: Store>(
     others.shutdown().await;
     announce_stop(&shared);
     drop(threads.stop_renewing);
-    if let Some(renewer) = threads.renewer {
-        // It ends at once, unless the store holds its thread.
-        let _ = tokio::time::timeout(Duration::from_secs(1), renewer).await;
-    }
+    // It ends at once, unless the store holds its thread. A store that is away will find out by itself
+    // that this host is gone.
+    let renewer = async {
+        if let Some(renewer) = threads.renewer {
+            let _ = renewer.await;
+        }
+    };
+    let leaving = async {
+        if shared.options().processes
+            && let Err(error) = shared.inbox.leave().await
+        {
+            tracing::debug!(%error, "the store was not told that the host has stopped");
+        }
+    };
+    let _ = tokio::join!(timeout(PARTING, renewer), timeout(PARTING, leaving));
     shared.observers.tell_surely(Event::Stopped);
     // With it goes the observers' channel, and so their thread.
     drop(shared);

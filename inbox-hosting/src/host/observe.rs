@@ -50,6 +50,9 @@ pub enum Event {
     /// This host brought back what workers held that vanished. Those who made their last attempt are
     /// dead, and their deliveries are in no other event.
     Reclaimed(Reclaimed),
+    /// This host gave up so many deliveries because no live host serves their handler keys. They are in
+    /// no other event.
+    Orphaned(u64),
     /// A loop failed as it never should, and is started again after a while.
     Restarting(HostLoop),
 }

@@ -20,6 +20,8 @@ pub(crate) struct HostOptions {
     pub(crate) only: Option<Vec<String>>,
     /// The tenants it works for, where it is not all of them.
     pub(crate) tenants: Option<Vec<String>>,
+    /// How long what no live host serves is kept before it is given up.
+    pub(crate) orphan_grace: Duration,
     /// Whether it leases at all.
     pub(crate) processes: bool,
     /// Whether leases are renewed on a thread of their own.
@@ -35,6 +37,7 @@ impl Default for HostOptions {
             poll_interval: Duration::from_secs(1),
             shutdown_timeout: Duration::from_secs(25),
             stall_after: Duration::from_secs(10),
+            orphan_grace: Duration::from_hours(24),
             only: None,
             tenants: None,
             processes: true,

@@ -7,6 +7,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::pause::Pause;
 use super::shared::Shared;
 use super::{Event, HostLoop};
+use crate::fleet::SIGHT;
 
 /// Between two rounds that the bell calls for: under load it rings all the time.
 const BREATH: Duration = Duration::from_millis(50);
@@ -23,7 +24,7 @@ pub(super) async fn upkeep<S: Store>(shared: Arc<Shared<S>>) {
     let board = &shared.control.board;
     let mut bell = shared.inbox.store().bell().map(Bell::listener);
     let mut pause = Pause::new(Duration::from_millis(100), Duration::from_secs(5));
-    let mut sweep = Sweep::default();
+    let mut sweep = Sweep::new();
     loop {
         match round(&shared, &mut sweep).await {
             Ok(until_due) => {
@@ -43,10 +44,19 @@ pub(super) async fn upkeep<S: Store>(shared: Arc<Shared<S>>) {
 }
 
 /// When the next look for what vanished workers held is due, and whether the store was away before.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Sweep {
     next: Option<Instant>,
+    /// When the next look for what nobody serves is due. The first one is when others that start now had
+    /// the time to say that they are there.
+    next_orphans: Instant,
     was_away: bool,
+}
+
+impl Sweep {
+    fn new() -> Self {
+        Self { next: None, next_orphans: Instant::now() + SIGHT, was_away: false }
+    }
 }
 
 /// One round; answers how long it is until the next delivery is due. What fails keeps nothing else from
@@ -61,10 +71,18 @@ async fn round<S: Store>(
     if is_back {
         // Everyone is first given the time to say that he is alive.
         sweep.next = Some(Instant::now() + GRACE);
+        sweep.next_orphans = Instant::now() + SIGHT;
     }
+    // At once also after an outage: others look who is there.
+    let announced = shared.inbox.announce().await;
     if sweep.next.is_none_or(|next| next <= Instant::now()) {
         bring_back(shared).await?;
         sweep.next = Some(Instant::now() + SWEEP);
+    }
+    announced?;
+    if sweep.next_orphans <= Instant::now() {
+        give_up_orphans(shared).await?;
+        sweep.next_orphans = Instant::now() + SIGHT;
     }
     until_due
 }
@@ -85,6 +103,15 @@ async fn bring_back<S: Store>(shared: &Shared<S>) -> Result<(), StoreError> {
         shared.observers.tell(|| Event::Reclaimed(reclaimed));
     }
     shared.inbox.route_unrouted().await
+}
+
+/// Gives up what no live host serves.
+async fn give_up_orphans<S: Store>(shared: &Shared<S>) -> Result<(), StoreError> {
+    let dead = shared.inbox.give_up_orphans().await?;
+    if dead > 0 {
+        shared.observers.tell(|| Event::Orphaned(dead));
+    }
+    Ok(())
 }
 
 /// Tells the store of leases that this host could not renew in time, before anyone reclaims them.

@@ -47,6 +47,7 @@ impl<S: Store> Inbox<S> {
     /// When the store fails. What was settled until then stays settled.
     pub async fn process_pending(&self) -> Result<PassReport, StoreError> {
         let mut report = PassReport::default();
+        self.announce().await?;
         self.upkeep(&mut report).await?;
         let asked = Instant::now();
         let leases = self.lease().await?;

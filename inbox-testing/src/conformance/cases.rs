@@ -151,6 +151,7 @@ macro_rules! __conformance_cases {
                 registering_answers_every_route_of_the_contract
                 the_order_within_a_registration_does_not_matter
                 what_a_superseded_key_has_is_still_delivered
+                whichever_program_registers_first_the_new_name_takes_what_is_new
                 a_retired_key_gets_nothing_new_and_keeps_what_it_has
                 registering_a_retired_key_does_not_bring_it_back
                 a_retired_key_supersedes_nothing

@@ -7,6 +7,7 @@ mod control;
 mod drops;
 mod ends;
 mod everywhere;
+mod fleet;
 mod harm;
 mod health;
 mod kit;

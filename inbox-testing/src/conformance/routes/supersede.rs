@@ -2,7 +2,8 @@ use inbox_core::store::{DeliveryState, StoreErrorKind};
 
 use crate::conformance::TestDatabase;
 use crate::conformance::kit::{
-    Bench, DONE, HOLD, SECOND, delayed, envelope, fail_after, route_of, wanted,
+    Bench, DONE, HOLD, SECOND, all_at_once, delayed, envelope, fail_after, patiently, route_of,
+    wanted,
 };
 
 async fn only(bench: &Bench, handler_key: &str) {
@@ -113,4 +114,49 @@ pub async fn superseding_a_key_touches_no_other_contract(database: &dyn TestData
     assert_eq!(bench.delivery(waiting).await.handler_key.as_deref(), Some("charge"));
     let mail = bench.accept_one(envelope("mail")).await;
     assert_eq!(bench.delivery(mail).await.handler_key.as_deref(), Some("send"));
+}
+
+pub async fn whichever_program_registers_first_the_new_name_takes_what_is_new(
+    database: &dyn TestDatabase,
+) {
+    let bench = Bench::open(database).await;
+    let (old, new) = (bench.other(database, "host-2").await, bench.other(database, "host-3").await);
+    let before = vec![route_of("pay", "charge", &[])];
+    let after = vec![route_of("pay", "charge-card", &["charge"])];
+    old.register_all(before.clone()).await;
+    new.register_all(after.clone()).await;
+    only(&old, "charge-card").await;
+    // Both fleets start again, each process when it likes.
+    let mut starting = Vec::new();
+    for at in 0..8 {
+        let (store, routes) = match at % 2 {
+            0 => (old.store.clone(), before.clone()),
+            _ => (new.store.clone(), after.clone()),
+        };
+        let now = bench.at();
+        starting.push(async move {
+            let call = || store.register_routes(routes.clone(), now);
+            patiently("register_routes", call).await;
+        });
+    }
+    all_at_once(starting).await;
+    only(&old, "charge-card").await;
+    // Nor does it matter on a store that knows neither.
+    for (contract, old_first) in [("refund", true), ("mail", false)] {
+        let key = |word: &str| format!("{contract}-{word}");
+        let before = vec![route_of(contract, &key("old"), &[])];
+        let after = vec![route_of(contract, &key("new"), &[&key("old")])];
+        match old_first {
+            true => {
+                old.register_all(before).await;
+                new.register_all(after).await;
+            }
+            false => {
+                new.register_all(after).await;
+                old.register_all(before).await;
+            }
+        }
+        let id = bench.accept_one(envelope(contract)).await;
+        assert_eq!(bench.delivery(id).await.handler_key, Some(key("new")));
+    }
 }
