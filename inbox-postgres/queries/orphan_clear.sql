@@ -23,9 +23,14 @@ over AS MATERIALIZED (
     FROM :schema.orphan AS orphan
     WHERE EXISTS (SELECT 1 FROM live)
       AND (EXISTS (SELECT 1 FROM live WHERE live.serves ? orphan.handler_key)
-           OR NOT EXISTS (
-               SELECT 1 FROM :schema.ready AS ready WHERE ready.handler_key = orphan.handler_key
-           ))
+           -- By the index, as when they are marked.
+           OR (
+               SELECT true
+               FROM :schema.ready AS ready
+               WHERE ready.handler_key = orphan.handler_key
+               ORDER BY ready.priority, ready.version, ready.seq
+               LIMIT 1
+           ) IS NULL)
     FOR UPDATE OF orphan SKIP LOCKED
 )
 DELETE FROM :schema.orphan AS orphan USING over WHERE orphan.handler_key = over.handler_key

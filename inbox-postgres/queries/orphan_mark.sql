@@ -19,7 +19,14 @@ unserved AS MATERIALIZED (
     FROM :schema.route AS route
     WHERE EXISTS (SELECT 1 FROM live)
       AND NOT EXISTS (SELECT 1 FROM served WHERE served.handler_key = route.handler_key)
-      AND EXISTS (SELECT 1 FROM :schema.ready AS ready WHERE ready.handler_key = route.handler_key)
+      -- The first of each by the index, and no join, which may read all that is ready.
+      AND (
+          SELECT true
+          FROM :schema.ready AS ready
+          WHERE ready.handler_key = route.handler_key
+          ORDER BY ready.priority, ready.version, ready.seq
+          LIMIT 1
+      )
 ),
 marked AS (
     INSERT INTO :schema.orphan AS orphan (handler_key, since, seen_at)

@@ -1,10 +1,10 @@
 use std::time::Duration;
 
-use inbox::store::{DeliveryState, Inspect as _, Maintain as _, Now, Route};
+use inbox::store::{DeliveryState, Inspect as _, Maintain as _, Now, Route, Served};
 use inbox_tests::faulty::{Trouble, Verb};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::kit::{Gate, PATIENCE, What, builder, faulty, faulty_builder, in_memory, schedule};
+use crate::kit::{Gate, PATIENCE, What, builder, faulty, faulty_builder, schedule};
 
 /// A route of the same command to a handler that no program of this test has.
 fn elsewhere() -> Route {
@@ -19,7 +19,8 @@ fn elsewhere() -> Route {
 #[tokio::test]
 async fn a_host_is_known_while_it_runs() {
     let gate = Gate::default();
-    let inbox = in_memory(&gate).await;
+    let store = inbox::sqlite::in_memory().await.unwrap();
+    let inbox = builder(store, &gate).only_handlers(["work"]).build().await.unwrap();
     for _ in 0..2 {
         let host = inbox.start().unwrap();
         let known = async {
@@ -31,8 +32,11 @@ async fn a_host_is_known_while_it_runs() {
             }
         };
         let known = timeout(PATIENCE, known).await.unwrap();
-        assert_eq!((&*known.serves[0].handler_key, &*known.serves[0].versions), ("work", &[1][..]));
-        assert_eq!(inbox.routes().await.unwrap()[0].hosts, [known.name]);
+        let served = Served { handler_key: "work".to_owned(), versions: vec![1] };
+        assert_eq!(known.serves, [served]);
+        let routes = inbox.routes().await.unwrap();
+        let work = routes.iter().find(|route| route.handler_key == "work").unwrap();
+        assert_eq!(work.hosts, [known.name]);
         host.shutdown(Duration::from_secs(5)).await;
         assert_eq!(inbox.hosts().await.unwrap(), []);
     }
@@ -78,7 +82,7 @@ async fn what_no_live_host_serves_is_dead_after_the_grace_and_not_before() {
     const GRACE: Duration = Duration::from_mins(20);
     let gate = Gate::default();
     let (inbox, store) = faulty_builder(&gate).await;
-    let inbox = inbox.orphan_grace(GRACE).build().await.unwrap();
+    let inbox = inbox.only_handlers(["work"]).orphan_grace(GRACE).build().await.unwrap();
     store.register_routes(vec![elsewhere()], Now::OfStore).await.unwrap();
     let id = schedule(inbox.scheduler(), 0..1, What::Pass).await[0];
     let begun = Instant::now();
@@ -107,10 +111,37 @@ async fn what_no_live_host_serves_is_dead_after_the_grace_and_not_before() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn hosts_of_different_handlers_never_touch_each_others_work() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty_builder(&gate).await;
+    let worker = inbox.only_handlers(["work"]).build().await.unwrap();
+    // By the same clock, and quick to give up what nobody serves.
+    let other = builder(store, &gate).clock(worker.scheduler().clock().clone());
+    let other = other.renew_in_place().only_handlers(["narrow"]).orphan_grace(Duration::ZERO);
+    let other = other.build().await.unwrap();
+    let ids = schedule(worker.scheduler(), 0..20, What::Pass).await;
+    let hosts = [worker.start().unwrap(), other.start().unwrap()];
+    // It is there and takes nothing for a long time, and the other one looks at it all the while.
+    worker.control().pause();
+    let ids = [ids, schedule(worker.scheduler(), 20..40, What::Pass).await].concat();
+    sleep(Duration::from_mins(10)).await;
+    worker.control().resume();
+    gate.ended(40).await;
+    for host in &hosts {
+        host.shutdown(Duration::from_secs(5)).await;
+    }
+    for id in ids {
+        let status = worker.status(id).await.unwrap().unwrap();
+        let [delivery] = &status.deliveries[..] else { panic!("{status:?}") };
+        assert_eq!((delivery.state, delivery.attempts), (DeliveryState::Completed, 1));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_only_passes_serve_is_no_orphan() {
     let gate = Gate::default();
     let (inbox, store) = faulty_builder(&gate).await;
-    let inbox = inbox.build().await.unwrap();
+    let inbox = inbox.only_handlers(["work"]).build().await.unwrap();
     schedule(inbox.scheduler(), 0..1, What::Pass).await;
     // A program that a timer starts makes itself known as a host does.
     inbox.process_pending().await.unwrap();
