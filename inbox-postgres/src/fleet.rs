@@ -75,12 +75,12 @@ fn host(row: &Row) -> Result<HostRecord, String> {
     let Json(serves) = column(row, 3)?;
     let serves: BTreeMap<String, Vec<u32>> =
         serde_json::from_slice(&serves).map_err(|error| error.to_string())?;
-    let served = |(handler_key, versions)| Served { handler_key, versions };
+    let one = |(handler_key, versions)| Served { handler_key, versions };
     Ok(HostRecord {
         name: column(row, 0)?,
         started_at: timestamp(row, 1)?,
         seen_at: timestamp(row, 2)?,
-        serves: serves.into_iter().map(served).collect(),
+        serves: serves.into_iter().map(one).collect(),
     })
 }
 

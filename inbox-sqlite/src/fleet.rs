@@ -35,12 +35,12 @@ pub(crate) fn hosts(connection: &Connection) -> Result<Vec<HostRecord>> {
     let mut select = connection.prepare_cached(sql!("hosts"))?;
     let hosts = select.query_map([], |row| {
         let serves: BTreeMap<String, Vec<u32>> = json(row, 3, |text| serde_json::from_str(text))?;
-        let served = |(handler_key, versions)| Served { handler_key, versions };
+        let one = |(handler_key, versions)| Served { handler_key, versions };
         Ok(HostRecord {
             name: row.get(0)?,
             started_at: timestamp(row, 1)?,
             seen_at: timestamp(row, 2)?,
-            serves: serves.into_iter().map(served).collect(),
+            serves: serves.into_iter().map(one).collect(),
         })
     })?;
     hosts.collect()

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use inbox_core::store::{DeliveryState, HostRecord, Served};
 
 use crate::conformance::TestDatabase;
@@ -43,7 +45,7 @@ pub async fn what_a_host_holds_is_its_own_by_its_lease_alone(database: &dyn Test
     let held = bench.lease("charge", 10).await;
     // Its row is gone, be it by a hand or because it could not say that it is there.
     bench.leave().await;
-    bench.give_up(SECOND * 0, 10).await;
+    bench.give_up(Duration::ZERO, 10).await;
     assert!(bench.renew(vec![held[0].token], HOLD).await[0].is_ok());
     bench.settled(&held[0], DONE).await;
     assert_eq!(bench.state(first).await, DeliveryState::Completed);

@@ -72,7 +72,7 @@ pub async fn hosts_of_different_handlers_leave_each_others_work_alone(database: 
             host.promote(10).await;
             assert_eq!(host.give_up(HOLD, 10).await, 0);
             assert_eq!(host.lease("unheard-of", 10).await.len(), 0);
-            host.pass(HOLD - SECOND);
+            host.pass(HOLD.saturating_sub(SECOND));
         }
     }
     for (host, key) in [(&bench, "send"), (&other, "charge")] {
@@ -87,7 +87,7 @@ pub async fn a_host_that_was_not_seen_for_a_while_serves_nothing(database: &dyn 
     let other = bench.other(database, "host-2").await;
     other.announce(&["charge"]).await;
     bench.accept_one(envelope("pay")).await;
-    bench.pass(ALIVE - Duration::from_micros(1));
+    bench.pass(ALIVE.saturating_sub(Duration::from_micros(1)));
     bench.announce(&["send"]).await;
     assert_eq!(bench.give_up(AT_ONCE, 10).await, 0);
     bench.pass(Duration::from_micros(1));
