@@ -26,17 +26,20 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.ready TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.lease TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.waiting TO :worker;
 GRANT SELECT, INSERT, UPDATE ON :schema.route TO :worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.host TO :worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.orphan TO :worker;
 GRANT INSERT ON :schema.attempt TO :worker;
 GRANT INSERT ON :schema.dead TO :worker;
 GRANT INSERT ON :schema.done TO :worker;
 
--- An operator looks at everything, retries, cancels and reschedules.
+-- An operator looks at everything, retries, cancels and reschedules, retires and restores routes.
 GRANT SELECT ON :schema.delivery TO :operator;
 GRANT SELECT ON :schema.message TO :operator;
 GRANT SELECT, INSERT, DELETE ON :schema.ready TO :operator;
 GRANT SELECT, UPDATE ON :schema.lease TO :operator;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.waiting TO :operator;
-GRANT SELECT ON :schema.route TO :operator;
+GRANT SELECT, UPDATE ON :schema.route TO :operator;
+GRANT SELECT ON :schema.host TO :operator;
 GRANT SELECT ON :schema.attempt TO :operator;
 GRANT SELECT, DELETE ON :schema.dead TO :operator;
 GRANT SELECT, INSERT ON :schema.done TO :operator;
