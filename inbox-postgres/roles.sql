@@ -28,19 +28,23 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.waiting TO :worker;
 GRANT SELECT, INSERT, UPDATE ON :schema.route TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.host TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.orphan TO :worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.lane TO :worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.slot TO :worker;
 GRANT INSERT ON :schema.attempt TO :worker;
-GRANT INSERT ON :schema.dead TO :worker;
-GRANT INSERT ON :schema.done TO :worker;
+GRANT INSERT, SELECT (message_id, handler_key, blocks) ON :schema.dead TO :worker;
+GRANT INSERT, SELECT (message_id, handler_key) ON :schema.done TO :worker;
 
--- An operator looks at everything, retries, cancels and reschedules, retires and restores routes.
+-- An operator looks at everything, retries, cancels and reschedules, lets lanes pass, retires and restores routes.
 GRANT SELECT ON :schema.delivery TO :operator;
 GRANT SELECT ON :schema.message TO :operator;
-GRANT SELECT, INSERT, DELETE ON :schema.ready TO :operator;
+GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.ready TO :operator;
 GRANT SELECT, UPDATE ON :schema.lease TO :operator;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.waiting TO :operator;
 GRANT SELECT, UPDATE ON :schema.route TO :operator;
 GRANT SELECT ON :schema.host TO :operator;
 GRANT SELECT ON :schema.attempt TO :operator;
-GRANT SELECT, DELETE ON :schema.dead TO :operator;
+GRANT SELECT, UPDATE, DELETE ON :schema.dead TO :operator;
+GRANT SELECT, UPDATE, DELETE ON :schema.lane TO :operator;
+GRANT SELECT, UPDATE, DELETE ON :schema.slot TO :operator;
 GRANT SELECT, INSERT ON :schema.done TO :operator;
 COMMIT;

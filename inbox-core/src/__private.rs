@@ -23,3 +23,4 @@ pub use crate::message::Payload;
 pub use crate::policy::limits::at_least_one;
 pub use crate::policy::retry::{longer, shorter};
 pub use crate::policy::{Backoff, Batching, Concurrency, Delays, Jitter, Rate, RetryPolicy};
+pub use crate::store::AfterDead;

@@ -84,7 +84,7 @@ impl Handlers {
                 versions: handler.descriptor().contract.lineage.versions().collect(),
                 limit,
                 max_attempts: handler.chances().max_attempts,
-                terms: Terms { apart: handler.is_transactional(), ..Terms::default() },
+                terms: terms(handler),
             };
             handler.descriptor().keys().map(wanted).collect()
         };
@@ -121,5 +121,16 @@ impl Handlers {
                 _ => {}
             }
         }
+    }
+}
+
+/// How the deliveries of a handler stand to each other.
+fn terms(handler: &Pipeline) -> Terms {
+    let options = &handler.descriptor().options;
+    Terms {
+        apart: handler.is_transactional(),
+        after_dead: options.after_dead,
+        fleet: options.concurrency.fleet,
+        per_key: options.concurrency.per_key,
     }
 }

@@ -6,7 +6,8 @@ use inbox_core::message::MessageId;
 use inbox_core::registry::Registry;
 use inbox_core::schedule::{Scheduler, Start};
 use inbox_core::store::{
-    Cancelled, DeliveryFilter, LeaseToken, MessageRecord, Page, Store, StoreError,
+    Cancelled, DeliveryFilter, Lane, LaneFilter, LaneRecord, LeaseToken, MessageRecord, Page,
+    Store, StoreError,
 };
 
 use crate::InboxBuilder;
@@ -118,6 +119,24 @@ impl<S: Store> Inbox<S> {
     /// When the store fails.
     pub async fn reschedule(&self, id: MessageId, start: Start) -> Result<u64, StoreError> {
         self.store().reschedule(id, None, start, self.scheduler().clock().now()).await
+    }
+
+    /// Lanes that are in use: of the deliveries that share an ordering key, the one whose turn it is, and how
+    /// many wait behind it. `LaneFilter::blocked()` lists those whose head is dead.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn lanes(&self, filter: LaneFilter) -> Result<Vec<LaneRecord>, StoreError> {
+        self.store().lanes(filter).await
+    }
+
+    /// Lets the next one of a lane have its turn whose head is dead. The dead one stays where it is; if it is
+    /// retried, it goes to the end. Answers whether the lane was blocked.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn let_pass(&self, lane: &Lane) -> Result<bool, StoreError> {
+        self.store().let_pass(lane, self.scheduler().clock().now()).await
     }
 
     pub(crate) fn parts(&self) -> &Parts<S> {

@@ -30,6 +30,15 @@ impl<S: Store> Inbox<S> {
         Ok(all)
     }
 
+    /// Brings back lanes and slots that nobody would.
+    pub(crate) async fn mend_shared(&self) -> Result<(), StoreError> {
+        let mended = self.store().mend(PAGE, self.scheduler().clock().now()).await?;
+        if mended > 0 {
+            tracing::warn!(mended, "mended lanes or slots that nobody held");
+        }
+        Ok(())
+    }
+
     /// Routes messages that were accepted while their first handler registered.
     pub(crate) async fn route_unrouted(&self) -> Result<(), StoreError> {
         for _ in 0..ROUNDS {

@@ -32,6 +32,7 @@ pub(crate) const CONCURRENCY: Word = word("concurrency", "concurrency = 8");
 pub(crate) const RATE: Word = word("rate", r#"rate = "100/s""#);
 pub(crate) const BATCH: Word = word("batch", "batch = 100");
 pub(crate) const LINGER: Word = word("linger", r#"linger = "50ms""#);
+pub(crate) const AFTER_DEAD: Word = word("after_dead", "after_dead = pass");
 pub(crate) const CONTEXT: Word = word("context", r#"context = "billing""#);
 
 // inside retry(..)
@@ -86,6 +87,7 @@ pub(crate) const HANDLER: Vocabulary = Vocabulary {
         RATE,
         BATCH,
         LINGER,
+        AFTER_DEAD,
         CONTEXT,
         CRATE,
     ],

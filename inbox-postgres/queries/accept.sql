@@ -32,6 +32,7 @@ accepted AS (
 ),
 delivery AS MATERIALIZED (
     SELECT envelope.id, envelope.tenant, envelope.contract, envelope.version, envelope.priority,
+           envelope.ordering_key, envelope.concurrency_key,
            envelope.due_at, envelope.place, envelope.now, coalesce(route.handler_key, '') AS handler_key
     FROM accepted
     JOIN envelope USING (id)
@@ -39,8 +40,10 @@ delivery AS MATERIALIZED (
         ON route.contract = envelope.contract AND route.superseded_by IS NULL
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
-    SELECT handler_key, priority, version, id, tenant
+    INSERT INTO :schema.ready (
+        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
+    )
+    SELECT handler_key, priority, version, id, tenant, ordering_key, concurrency_key
     FROM delivery
     WHERE handler_key <> '' AND due_at <= now
     ORDER BY place, handler_key

@@ -16,8 +16,10 @@ WITH accepted AS (
     ) AS due_at
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
-    SELECT route.handler_key, $14::smallint, $5::integer, $2::uuid, $3::text
+    INSERT INTO :schema.ready (
+        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
+    )
+    SELECT route.handler_key, $14::smallint, $5::integer, $2::uuid, $3::text, $9::text, $10::text
     FROM accepted
     JOIN :schema.route AS route ON route.contract = $4 AND route.superseded_by IS NULL
     WHERE accepted.due_at <= accepted.accepted_at

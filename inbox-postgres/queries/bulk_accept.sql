@@ -24,6 +24,7 @@ accepted AS (
 ),
 delivery AS MATERIALIZED (
     SELECT page.id, page.tenant, page.contract, page.version, page.priority, page.due_at,
+           page.ordering_key, page.concurrency_key,
            page.accepted_at, page.place, coalesce(route.handler_key, '') AS handler_key
     FROM accepted
     JOIN page USING (id)
@@ -31,8 +32,10 @@ delivery AS MATERIALIZED (
         ON route.contract = page.contract AND route.superseded_by IS NULL
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
-    SELECT handler_key, priority, version, id, tenant
+    INSERT INTO :schema.ready (
+        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
+    )
+    SELECT handler_key, priority, version, id, tenant, ordering_key, concurrency_key
     FROM delivery
     WHERE handler_key <> '' AND due_at <= accepted_at
     ORDER BY place, handler_key

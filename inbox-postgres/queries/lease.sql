@@ -1,78 +1,187 @@
--- ready → lease: one row for the batch, and what it holds. The most urgent first, then the oldest;
--- each priority from the mark where earlier claims found work. By version, so that what nobody here
--- reads costs nothing to pass by, however much there is of it. What stands in comments is the place of
--- what limits a worker to tenants, in tenants.rs.
+-- ready → lease: one row for what has no key, and what it holds; one for what has. The most urgent first,
+-- then the oldest; each priority from the mark where earlier claims found work. By version, so that what
+-- nobody here reads costs nothing to pass by, however much there is of it. What stands in comments is the
+-- place of what limits a worker to tenants, in tenants.rs, and a handler to slots, in limits.rs.
+--
+-- ready → waiting, behind its lane: what has an ordering key and is not its head. It is moved under a lock on
+-- the lane, which whoever ends the head takes too, so nobody is left behind a lane that ends. What cannot be
+-- decided now, because its lane is changing, is left where it is. So a row is taken, moved or left. At most $6
+-- are taken, of $16 that are looked at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
+first AS (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM :schema.route AS route WHERE route.handler_key = $4 LIMIT 1
+    ), $4) AS key
+),
 urgent AS MATERIALIZED (
-    SELECT ready.row
+    SELECT ready.row, ready.seq, 3::smallint AS priority, ready.message_id, ready.tenant,
+           ready.ordering_key, ready.concurrency_key
     FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
-        SELECT ctid AS row, seq FROM :schema.ready
+        SELECT ctid AS row, seq, message_id, ready.tenant, ordering_key, concurrency_key
+        FROM :schema.ready AS ready
         WHERE handler_key = $4 /*bytes*/ AND priority = 3 AND version = readable.version AND seq > $9
           AND NOT suspect /*theirs*/
         ORDER BY seq
-        LIMIT $6
+        LIMIT $16
         FOR UPDATE SKIP LOCKED
     ) AS ready
     ORDER BY ready.seq
-    LIMIT $6
+    LIMIT $16
 ),
 high AS MATERIALIZED (
-    SELECT ready.row
+    SELECT ready.row, ready.seq, 2::smallint AS priority, ready.message_id, ready.tenant,
+           ready.ordering_key, ready.concurrency_key
     FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
-        SELECT ctid AS row, seq FROM :schema.ready
+        SELECT ctid AS row, seq, message_id, ready.tenant, ordering_key, concurrency_key
+        FROM :schema.ready AS ready
         WHERE handler_key = $4 /*bytes*/ AND priority = 2 AND version = readable.version AND seq > $10
           AND NOT suspect /*theirs*/
         ORDER BY seq
-        LIMIT $6 - (SELECT count(*) FROM urgent)
+        LIMIT $16 - (SELECT count(*) FROM urgent)
         FOR UPDATE SKIP LOCKED
     ) AS ready
     ORDER BY ready.seq
-    LIMIT $6 - (SELECT count(*) FROM urgent)
+    LIMIT $16 - (SELECT count(*) FROM urgent)
 ),
 normal AS MATERIALIZED (
-    SELECT ready.row
+    SELECT ready.row, ready.seq, 1::smallint AS priority, ready.message_id, ready.tenant,
+           ready.ordering_key, ready.concurrency_key
     FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
-        SELECT ctid AS row, seq FROM :schema.ready
+        SELECT ctid AS row, seq, message_id, ready.tenant, ordering_key, concurrency_key
+        FROM :schema.ready AS ready
         WHERE handler_key = $4 /*bytes*/ AND priority = 1 AND version = readable.version AND seq > $11
           AND NOT suspect /*theirs*/
         ORDER BY seq
-        LIMIT $6 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
+        LIMIT $16 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
         FOR UPDATE SKIP LOCKED
     ) AS ready
     ORDER BY ready.seq
-    LIMIT $6 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
+    LIMIT $16 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
 ),
 low AS MATERIALIZED (
-    SELECT ready.row
+    SELECT ready.row, ready.seq, 0::smallint AS priority, ready.message_id, ready.tenant,
+           ready.ordering_key, ready.concurrency_key
     FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
-        SELECT ctid AS row, seq FROM :schema.ready
+        SELECT ctid AS row, seq, message_id, ready.tenant, ordering_key, concurrency_key
+        FROM :schema.ready AS ready
         WHERE handler_key = $4 /*bytes*/ AND priority = 0 AND version = readable.version AND seq > $12
           AND NOT suspect /*theirs*/
         ORDER BY seq
-        LIMIT $6 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
-              - (SELECT count(*) FROM normal)
+        LIMIT $16 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high) - (SELECT count(*) FROM normal)
         FOR UPDATE SKIP LOCKED
     ) AS ready
     ORDER BY ready.seq
-    LIMIT $6 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
-              - (SELECT count(*) FROM normal)
+    LIMIT $16 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high) - (SELECT count(*) FROM normal)
+),
+found AS MATERIALIZED (
+    SELECT * FROM urgent
+    UNION ALL SELECT * FROM high
+    UNION ALL SELECT * FROM normal
+    UNION ALL SELECT * FROM low
+),
+keyed AS MATERIALIZED (
+    SELECT found.*, lane.message_id AS head, lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
+    FROM found
+    LEFT JOIN LATERAL (
+        SELECT lane.message_id, lane.head_key
+        FROM :schema.lane AS lane
+        WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
+          AND lane.ordering_key = found.ordering_key
+        LIMIT 1
+    ) AS lane ON true
+    WHERE found.ordering_key IS NOT NULL
+),
+-- A lane that nobody is in is for the oldest of its key, also among those that others have locked and those
+-- under an earlier key of the handler. In the order of keys, so that no two claims wait for each other.
+won AS (
+    INSERT INTO :schema.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
+    SELECT first.key, oldest.tenant, oldest.ordering_key, oldest.message_id, $4, clock.now
+    FROM clock, first, (
+        SELECT DISTINCT ON (tenant, ordering_key) tenant, ordering_key, message_id, seq
+        FROM keyed
+        WHERE head IS NULL
+        ORDER BY tenant, ordering_key, seq
+    ) AS oldest
+    WHERE NOT EXISTS (
+        SELECT 1
+        FROM (
+            SELECT $4 AS key
+            UNION SELECT route.handler_key FROM :schema.route AS route WHERE route.first_key = first.key
+            UNION SELECT first.key
+        ) AS alias
+        CROSS JOIN LATERAL (
+            SELECT 1
+            FROM :schema.ready AS earlier
+            WHERE earlier.handler_key COLLATE "C" = alias.key AND earlier.tenant COLLATE "C" = oldest.tenant
+              AND earlier.ordering_key COLLATE "C" = oldest.ordering_key AND earlier.seq < oldest.seq
+            LIMIT 1
+        ) AS earlier
+    ) AND NOT EXISTS (
+        SELECT 1
+        FROM :schema.waiting AS behind
+        WHERE behind.reason = 'lane' AND behind.first_key = first.key AND behind.tenant = oldest.tenant
+          AND behind.shared_key = oldest.ordering_key
+    )
+    ORDER BY oldest.tenant, oldest.ordering_key
+    ON CONFLICT DO NOTHING
+    RETURNING tenant, ordering_key, message_id
+),
+-- As the lane is now: it may have been handed to this one meanwhile.
+behind AS MATERIALIZED (
+    SELECT keyed.row, lane.message_id = keyed.message_id AND lane.head_key = $4 AS is_head
+    FROM keyed
+    JOIN :schema.lane AS lane
+        ON lane.handler_key = (SELECT key FROM first) AND lane.tenant = keyed.tenant
+       AND lane.ordering_key = keyed.ordering_key
+    WHERE keyed.head IS NOT NULL AND NOT keyed.is_head
+    FOR SHARE OF lane SKIP LOCKED
+),
+fit AS MATERIALIZED (
+    SELECT row
+    FROM (
+        SELECT row FROM found WHERE ordering_key IS NULL
+        UNION ALL SELECT row FROM keyed WHERE is_head
+        UNION ALL SELECT row FROM keyed WHERE head IS NULL AND message_id IN (SELECT message_id FROM won)
+        UNION ALL SELECT row FROM behind WHERE is_head
+    ) AS one
+    LIMIT $6
+),
+/*slots*/
+moved AS (
+    DELETE FROM :schema.ready
+    WHERE ctid = ANY (ARRAY(
+        SELECT row FROM behind WHERE NOT is_head
+        UNION ALL
+        SELECT keyed.row
+        FROM keyed
+        JOIN won USING (tenant, ordering_key)
+        WHERE keyed.head IS NULL AND keyed.message_id <> won.message_id
+        /*crowded*/
+    ))
+    RETURNING *
+),
+put_behind AS (
+    INSERT INTO :schema.waiting (
+        message_id, handler_key, version, priority, attempts, delayed_retries, due_at, reason, first_key,
+        tenant, shared_key, seq
+    )
+    SELECT moved.message_id, moved.handler_key, moved.version, moved.priority, moved.attempts,
+           moved.delayed_retries, clock.now, /*reason*/ 'lane', first.key, moved.tenant,
+           /*shared*/ moved.ordering_key, moved.seq
+    FROM clock, first, moved
 ),
 -- By place in the table, which needs no plan that could go wrong.
 taken AS (
     DELETE FROM :schema.ready
-    WHERE ctid = ANY (ARRAY(
-        SELECT row FROM urgent
-        UNION ALL SELECT row FROM high
-        UNION ALL SELECT row FROM normal
-        UNION ALL SELECT row FROM low
-    ))
-    RETURNING seq, priority, version, message_id, attempts + 1 AS attempt, delayed_retries
+    WHERE ctid = ANY (ARRAY(SELECT row FROM /*granted*/ fit))
+    RETURNING seq, priority, version, message_id, attempts + 1 AS attempt, delayed_retries, tenant,
+              concurrency_key, $13 OR ordering_key IS NOT NULL AS is_bound
 ),
 -- Sorted once for all arrays.
 batch AS MATERIALIZED (
@@ -81,11 +190,11 @@ batch AS MATERIALIZED (
 held AS (
     INSERT INTO :schema.lease (
         token, host, handler_key, suspect, max_attempts, leased_at, expires_at, message_ids,
-        versions, priorities, attempts, delayed_retries, open, cancel
+        versions, priorities, attempts, delayed_retries, open, cancel, blocks
     )
     SELECT $2::uuid, $3::text, $4::text, false, $7::integer, clock.now, clock.now + $8::interval,
            arrays.message_ids, arrays.versions, arrays.priorities, arrays.attempts,
-           arrays.delayed_retries, arrays.open, ~arrays.open
+           arrays.delayed_retries, arrays.open, ~arrays.open, $15::boolean
     FROM clock, (
         -- Mostly all are alike: a fifth of the row is then enough.
         SELECT array_agg(message_id) AS message_ids,
@@ -100,14 +209,45 @@ held AS (
                     ELSE array_agg(delayed_retries) END AS delayed_retries,
                repeat('1', count(*)::integer)::varbit AS open
         FROM batch
+        WHERE NOT is_bound
     ) AS arrays
     WHERE arrays.message_ids IS NOT NULL
-    RETURNING leased_at, expires_at
+),
+-- What holds a lane or a slot has leases of its own: one for all, or one for each.
+bound AS MATERIALIZED (
+    SELECT batch.*, ($14::uuid[])[1 + (row_number() OVER (ORDER BY priority DESC, seq) - 1)
+                                   % cardinality($14)] AS token
+    FROM batch
+    WHERE is_bound
+),
+held_bound AS (
+    INSERT INTO :schema.lease (
+        token, host, handler_key, suspect, max_attempts, leased_at, expires_at, message_ids,
+        versions, priorities, attempts, delayed_retries, open, cancel, blocks
+    )
+    SELECT arrays.token, $3, $4, false, $7, clock.now, clock.now + $8, arrays.message_ids,
+           arrays.versions, arrays.priorities, arrays.attempts, arrays.delayed_retries, arrays.open,
+           ~arrays.open, $15
+    FROM clock, (
+        SELECT token, array_agg(message_id ORDER BY priority DESC, seq) AS message_ids,
+               array_agg(version ORDER BY priority DESC, seq) AS versions,
+               array_agg(priority ORDER BY priority DESC, seq) AS priorities,
+               array_agg(attempt ORDER BY priority DESC, seq) AS attempts,
+               array_agg(delayed_retries ORDER BY priority DESC, seq) AS delayed_retries,
+               repeat('1', count(*)::integer)::varbit AS open
+        FROM bound
+        GROUP BY token
+    ) AS arrays
 )
-SELECT held.leased_at, held.expires_at, batch.seq, batch.priority, batch.message_id, batch.attempt,
-       batch.delayed_retries, $4::text AS handler_key, message.*
-FROM held
-CROSS JOIN batch
+/*units*/
+SELECT clock.now, clock.now + $8, batch.seq, batch.priority, batch.message_id, batch.attempt,
+       batch.delayed_retries, $4, message.*, batch.token, 'taken' AS fate
+FROM clock
+CROSS JOIN (
+    SELECT seq, priority, message_id, attempt, delayed_retries, $2 AS token FROM batch WHERE NOT is_bound
+    UNION ALL
+    SELECT seq, priority, message_id, attempt, delayed_retries, token FROM bound
+) AS batch
 LEFT JOIN LATERAL (
     SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
@@ -115,3 +255,10 @@ LEFT JOIN LATERAL (
     WHERE id = batch.message_id
     LIMIT 1
 ) AS message ON true
+UNION ALL
+SELECT clock.now, clock.now, found.seq, found.priority, found.message_id, 0, 0, $4, NULL, NULL, NULL, NULL,
+       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, $2,
+       CASE WHEN found.message_id IN (SELECT message_id FROM moved) THEN 'moved' /*full*/ ELSE 'left' END
+FROM clock, found
+WHERE (found.ordering_key IS NOT NULL OR $6 < $16 /*limited*/)
+  AND found.row NOT IN (SELECT row FROM /*granted*/ fit)

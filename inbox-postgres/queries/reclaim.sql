@@ -1,6 +1,7 @@
 -- lease → ready, dead or done, for leases that have expired. The first time the deliveries become
 -- suspects and nothing is counted; a suspect's own expired lease counts, and with its last attempt it
--- is dead. One that was cancelled meanwhile is done. A suspect is alone in its lease.
+-- is dead. One that was cancelled meanwhile is done. A suspect is alone in its lease. Answers how many went
+-- where, what is over, and which leases are.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -25,7 +26,7 @@ ended AS (
     DELETE FROM :schema.lease AS lease USING expired WHERE lease.token = expired.token
 ),
 lost AS MATERIALIZED (
-    SELECT expired.handler_key, expired.suspect, expired.leased_at, expired.expires_at,
+    SELECT expired.handler_key, expired.suspect, expired.blocks, expired.leased_at, expired.expires_at,
            one.message_id, coalesce(one.version, expired.versions[1]) AS version,
            coalesce(one.priority, expired.priorities[1]) AS priority,
            coalesce(one.attempt, expired.attempts[1]) AS attempt,
@@ -45,12 +46,16 @@ lost AS MATERIALIZED (
 ),
 returned AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant,
+        ordering_key, concurrency_key
     )
     SELECT handler_key, priority, version, message_id,
            CASE WHEN suspect THEN attempt ELSE attempt - 1 END, delayed_retries, true,
-           coalesce((SELECT tenant FROM :schema.message WHERE id = lost.message_id), '')
+           coalesce(message.tenant, ''), message.ordering_key, message.concurrency_key
     FROM lost
+    LEFT JOIN LATERAL (
+        SELECT tenant, ordering_key, concurrency_key FROM :schema.message WHERE id = lost.message_id LIMIT 1
+    ) AS message ON true
     WHERE place = 'ready'
     ORDER BY expires_at, bit
     ON CONFLICT DO NOTHING
@@ -64,9 +69,9 @@ done AS (
 ),
 dead AS (
     INSERT INTO :schema.dead (
-        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at
+        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks
     )
-    SELECT message_id, handler_key, version, priority, attempt, $3, $3, $4, now
+    SELECT message_id, handler_key, version, priority, attempt, $3, $3, $4, now, blocks
     FROM lost
     WHERE place = 'dead'
     ON CONFLICT DO NOTHING
@@ -80,5 +85,7 @@ attempt AS (
     WHERE suspect AND place <> 'done'
 )
 SELECT count(*) FILTER (WHERE place = 'ready'), count(*) FILTER (WHERE place = 'dead'),
-       count(*) FILTER (WHERE place = 'done')
+       count(*) FILTER (WHERE place = 'done'),
+       coalesce(array_agg(message_id) FILTER (WHERE place <> 'ready'), '{}'),
+       ARRAY(SELECT token FROM expired)
 FROM lost

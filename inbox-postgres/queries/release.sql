@@ -1,5 +1,5 @@
 -- lease → ready, by the one who holds it or did until it expired, and the attempt is not counted; or
--- done, where it was cancelled meanwhile.
+-- done, where it was cancelled meanwhile. Answers how many are ready, and what is done.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -32,17 +32,22 @@ done AS (
            greatest(clock.now - open.leased_at, interval '0'), clock.now
     FROM clock, open
     WHERE open.cancelled
+    RETURNING message_id
 ),
 returned AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant,
+        ordering_key, concurrency_key
     )
     SELECT handler_key, priority, version, message_id, attempt - 1, delayed_retries, suspect,
-           coalesce((SELECT tenant FROM :schema.message WHERE id = open.message_id), '')
+           coalesce(message.tenant, ''), message.ordering_key, message.concurrency_key
     FROM open
+    LEFT JOIN LATERAL (
+        SELECT tenant, ordering_key, concurrency_key FROM :schema.message WHERE id = open.message_id LIMIT 1
+    ) AS message ON true
     WHERE NOT cancelled
     ORDER BY token, bit
     ON CONFLICT DO NOTHING
     RETURNING 1
 )
-SELECT count(*) FROM returned
+SELECT (SELECT count(*) FROM returned), ARRAY(SELECT message_id FROM done)

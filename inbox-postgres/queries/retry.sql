@@ -1,12 +1,17 @@
--- dead → ready, with all attempts again.
+-- dead → ready, with all attempts again. The head of a lane is so still, and its turn is next.
 WITH taken AS (
     DELETE FROM :schema.dead WHERE message_id = $1 AND handler_key = $2 RETURNING *
 ),
 returned AS (
-    INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
-    SELECT handler_key, priority, version, message_id,
-           coalesce((SELECT tenant FROM :schema.message WHERE id = taken.message_id), '')
+    INSERT INTO :schema.ready (
+        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
+    )
+    SELECT handler_key, priority, version, message_id, coalesce(message.tenant, ''),
+           message.ordering_key, message.concurrency_key
     FROM taken
+    LEFT JOIN LATERAL (
+        SELECT tenant, ordering_key, concurrency_key FROM :schema.message WHERE id = taken.message_id LIMIT 1
+    ) AS message ON true
     ON CONFLICT DO NOTHING
 )
 SELECT count(*) FROM taken

@@ -23,10 +23,15 @@ delivery AS MATERIALIZED (
     WHERE route.superseded_by IS NULL
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (handler_key, priority, version, message_id, tenant)
-    SELECT handler_key, priority, version, message_id,
-           coalesce((SELECT tenant FROM :schema.message WHERE id = delivery.message_id), '')
+    INSERT INTO :schema.ready (
+        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
+    )
+    SELECT handler_key, priority, version, message_id, coalesce(message.tenant, ''),
+           message.ordering_key, message.concurrency_key
     FROM delivery
+    LEFT JOIN LATERAL (
+        SELECT tenant, ordering_key, concurrency_key FROM :schema.message WHERE id = delivery.message_id LIMIT 1
+    ) AS message ON true
     WHERE due_at <= now
     ORDER BY message_id, handler_key
     ON CONFLICT DO NOTHING

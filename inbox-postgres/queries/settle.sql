@@ -18,7 +18,7 @@ held AS MATERIALIZED (
 ),
 -- Unpacked once: to look for each delivery in the arrays would be quadratic.
 open AS MATERIALIZED (
-    SELECT held.token, held.handler_key, held.leased_at, held.suspect, held.open, held.cancel,
+    SELECT held.token, held.handler_key, held.leased_at, held.suspect, held.blocks, held.open, held.cancel,
            one.message_id, coalesce(one.version, held.versions[1]) AS version,
            coalesce(one.priority, held.priorities[1]) AS priority,
            coalesce(one.attempt, held.attempts[1]) AS attempt,
@@ -31,7 +31,7 @@ open AS MATERIALIZED (
 ),
 settled AS MATERIALIZED (
     SELECT asked.token, asked.message_id, asked.after, asked.error_type, asked.error, asked.nth,
-           asked.place AS wished, open.handler_key, open.leased_at, open.suspect, open.open,
+           asked.place AS wished, open.handler_key, open.leased_at, open.suspect, open.blocks, open.open,
            open.bit::integer AS bit, open.version, open.priority, open.delayed_retries, clock.now,
            -- What was not tried after all gives its attempt back.
            CASE WHEN asked.place = 'ready' THEN open.attempt - 1 ELSE open.attempt END AS attempt,
@@ -85,20 +85,24 @@ waiting AS (
 ),
 dead AS (
     INSERT INTO :schema.dead (
-        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at
+        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks
     )
-    SELECT message_id, handler_key, version, priority, attempt, word, error_type, error, now
+    SELECT message_id, handler_key, version, priority, attempt, word, error_type, error, now, blocks
     FROM settled
     WHERE place = 'dead'
     ON CONFLICT DO NOTHING
 ),
 returned AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant
+        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant,
+        ordering_key, concurrency_key
     )
     SELECT handler_key, priority, version, message_id, attempt, delayed_retries, suspect,
-           coalesce((SELECT tenant FROM :schema.message WHERE id = settled.message_id), '')
+           coalesce(message.tenant, ''), message.ordering_key, message.concurrency_key
     FROM settled
+    LEFT JOIN LATERAL (
+        SELECT tenant, ordering_key, concurrency_key FROM :schema.message WHERE id = settled.message_id LIMIT 1
+    ) AS message ON true
     WHERE place = 'ready'
     ORDER BY nth
     ON CONFLICT DO NOTHING

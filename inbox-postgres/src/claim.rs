@@ -1,20 +1,37 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::num::NonZeroU32;
 
 use deadpool_postgres::Object;
 use futures_util::future::join_all;
 use inbox_core::Now;
-use inbox_core::store::{LeaseRequest, StoreError, Wanted};
+use inbox_core::store::{AfterDead, LeaseRequest, LeaseToken, StoreError, Wanted};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::bound::bound_token;
 use crate::claimed::{Asked, Claimed};
+use crate::fates::Fates;
 use crate::lease;
 use crate::marks::{BEGINNING, Claims};
 use crate::parameter::Parameter;
 use crate::row::column;
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
+use crate::store::Parameters;
 use crate::value::Span;
+
+/// How often one call goes on after it found what has to wait behind others.
+const MOVES: u32 = 20;
+
+/// How many rows it looks at then, however few it wants.
+const FAR: u32 = 500;
+
+/// Which rows a claim looks at: so many, by priority from a number on.
+struct Window {
+    low: [i64; 4],
+    size: i64,
+}
 
 impl PostgresStore {
     pub(crate) async fn claim(
@@ -71,19 +88,28 @@ impl PostgresStore {
         let mark = marks.of(&claims);
         let mut claimed = Claimed::new(self.clone(), Vec::new());
         let mut room = limit;
-        for low in mark.starts() {
-            if room == 0 {
-                break;
-            }
+        let mut starts: VecDeque<_> = mark.starts().into();
+        let mut moves = 0;
+        while let Some(low) = starts.pop_front().filter(|_| room > 0) {
             // Noted however it ends: a sweep that takes too long must not be the next thing tried.
             let sweeping = (low == BEGINNING).then(|| marks.sweeping(&claims));
-            let found = self.claim_from(connection, request, wanted, room, low, now).await?;
+            let size = if moves == 0 { room } else { room.max(FAR) }.into();
+            let window = Window { low, size };
+            let (found, fates) =
+                self.claim_from(connection, request, wanted, room, window, now).await?;
             drop(sweeping);
-            for lease in found.leases() {
-                let held = lease.deliveries.len() + lease.unreadable.len();
-                room = room.saturating_sub(u32::try_from(held).unwrap_or(u32::MAX));
-            }
+            room = room.saturating_sub(found.count());
             claimed.absorb(found);
+            if fates.left > 0 {
+                self.ring_soon();
+            }
+            // What was moved behind a lane took the room of others.
+            if fates.moved > 0 && moves < MOVES {
+                moves += 1;
+                starts.push_front(marks.of(&claims).low);
+            } else if fates.moved > 0 {
+                self.ring_here();
+            }
         }
         Ok(claimed)
     }
@@ -94,17 +120,21 @@ impl PostgresStore {
         request: &LeaseRequest,
         wanted: &Wanted,
         limit: u32,
-        low: [i64; 4],
+        Window { low, size }: Window,
         now: Now,
-    ) -> Result<Claimed, StoreError> {
-        let asked = Asked::new(self, now);
-        let token = asked.token();
-        let (moment, token_id) = (moment(now), Uuid::from_u128(token.as_u128()));
+    ) -> Result<(Claimed, Fates), StoreError> {
+        let (plain, bound) = (LeaseToken::new(), bound_tokens(wanted, limit));
+        let asked = Asked::new(self, bound.iter().copied().chain([plain]).collect(), now);
+        let (moment, plain) = (moment(now), Uuid::from_u128(plain.as_u128()));
+        let bound: Vec<_> = bound.iter().map(|token| Uuid::from_u128(token.as_u128())).collect();
         let (versions, limit, attempts) = (versions(wanted), i64::from(limit), attempts(wanted));
         let (span, tenants) = (Span(request.duration), tenants(request));
-        let all: [&dyn Parameter; 12] = [
+        let (fleet, per_key) = (units(wanted.terms.fleet), units(wanted.terms.per_key));
+        let is_limited = fleet.is_some() || per_key.is_some();
+        let is_bound = wanted.terms.apart || is_limited;
+        let all: [&dyn Parameter; 16] = [
             &moment,
-            &token_id,
+            &plain,
             &request.host,
             &wanted.handler_key,
             &versions,
@@ -115,21 +145,67 @@ impl PostgresStore {
             &low[2],
             &low[1],
             &low[0],
+            &is_bound,
+            &bound,
+            &does_block(wanted),
+            &size,
         ];
         let tenants = tenants.as_ref().map(|tenants| tenants as &dyn Parameter);
-        let parameters: Vec<_> = all.into_iter().chain(tenants).collect();
-        let sql = match (&request.tenants, request.serves("")) {
-            (None, _) => Sql::lease,
-            (Some(_), false) => Sql::lease_tenants,
-            (Some(_), true) => Sql::lease_tenants_and_none,
+        let limits: [&dyn Parameter; 2] = [&fleet, &per_key];
+        let limits = limits.into_iter().filter(|_| is_limited);
+        let parameters: Vec<_> = all.into_iter().chain(limits).chain(tenants).collect();
+        let sql = match (&request.tenants, request.serves(""), is_limited) {
+            (None, _, false) => Sql::lease,
+            (Some(_), false, false) => Sql::lease_tenants,
+            (Some(_), true, false) => Sql::lease_tenants_and_none,
+            (None, _, true) => Sql::lease_limited,
+            (Some(_), false, true) => Sql::lease_limited_tenants,
+            (Some(_), true, true) => Sql::lease_limited_tenants_and_none,
         };
-        let rows = self.query_on(connection, sql, &parameters).await;
-        let rows = asked.answered(rows)?;
-        let found = rows.iter().map(|row| Ok((column(row, 3)?, column(row, 2)?)));
-        let found = found.collect::<Result<Vec<_>, String>>().map_err(damaged)?;
-        self.inner().marks.found(&Claims::of(request, wanted), found.into_iter());
-        Ok(Claimed::new(self.clone(), lease::read(token, false, rows)?))
+        let guarded: &[&str] = if is_limited { &[&wanted.handler_key] } else { &[] };
+        let rows = self.query_guarded(connection, guarded, sql, &parameters).await;
+        let mut rows = asked.answered(rows)?;
+        let fates = Fates::of(&rows).map_err(damaged)?;
+        self.inner().marks.found(&Claims::of(request, wanted), &fates);
+        rows.retain(|row| column::<&str>(row, lease::FATE) == Ok("taken"));
+        let claimed = Claimed::new(self.clone(), lease::read(false, rows)?);
+        Ok((claimed, fates))
     }
+}
+
+impl PostgresStore {
+    /// Runs a claim, after those of others for these handlers, which have limits.
+    pub(crate) async fn query_guarded(
+        &self,
+        connection: &Object,
+        handler_keys: &[&str],
+        sql: Sql,
+        parameters: Parameters<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        if handler_keys.is_empty() {
+            return self.query_on(connection, sql, parameters).await;
+        }
+        let statements: [(&str, Parameters<'_>); 2] =
+            [(self.text(Sql::slot_guard), &[&handler_keys]), (self.text(sql), parameters)];
+        let mut answers = self.client(connection).query_all(&statements).await?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+}
+
+/// A limit as the column holds it.
+pub(crate) fn units(limit: Option<NonZeroU32>) -> Option<i32> {
+    limit.map(|limit| i32::try_from(limit.get()).unwrap_or(i32::MAX))
+}
+
+/// The tokens for what holds a lane or a slot: one, or one for each delivery that may be claimed.
+fn bound_tokens(wanted: &Wanted, limit: u32) -> Vec<LeaseToken> {
+    let count = if wanted.terms.apart { limit } else { 1 };
+    (0..count).map(|_| bound_token()).collect()
+}
+
+/// Whether one that is dead keeps those behind it waiting.
+pub(crate) fn does_block(wanted: &Wanted) -> bool {
+    wanted.terms.after_dead == AfterDead::Block
 }
 
 /// Versions beyond what the column holds are nobody's.

@@ -5,7 +5,6 @@ use inbox_core::store::{Lease, LeaseToken, StateStore as _, StoreError, StoreErr
 use tokio::time::sleep;
 
 use crate::PostgresStore;
-use crate::client::Owner;
 
 /// How soon it is seen whether a claim that was given up has taken something after all.
 const SOON: Duration = Duration::from_millis(100);
@@ -14,18 +13,14 @@ const SOON: Duration = Duration::from_millis(100);
 /// then, instead of being held until it expires.
 pub(crate) struct Asked {
     store: PostgresStore,
-    token: LeaseToken,
+    tokens: Vec<LeaseToken>,
     now: Now,
     is_answered: bool,
 }
 
 impl Asked {
-    pub(crate) fn new(store: &PostgresStore, now: Now) -> Self {
-        Self { store: store.clone(), token: LeaseToken::new(), now, is_answered: false }
-    }
-
-    pub(crate) fn token(&self) -> LeaseToken {
-        self.token
+    pub(crate) fn new(store: &PostgresStore, tokens: Vec<LeaseToken>, now: Now) -> Self {
+        Self { store: store.clone(), tokens, now, is_answered: false }
     }
 
     /// Takes note of the answer, and passes it on.
@@ -41,17 +36,15 @@ impl Drop for Asked {
         if self.is_answered {
             return;
         }
-        self.store.abandon(vec![self.token], self.now);
-        if self.store.inner().owner != Owner::Store {
-            self.store.abandon_again(self.token, self.now);
-        }
+        self.store.abandon(self.tokens.clone(), self.now);
+        self.store.abandon_again(std::mem::take(&mut self.tokens), self.now);
     }
 }
 
 impl PostgresStore {
     /// Releases what a claim takes after it was given up. With its settings it is several messages, so the
     /// first answer may get lost while the rest is on its way, through a pooler or into a busy server.
-    fn abandon_again(&self, token: LeaseToken, now: Now) {
+    fn abandon_again(&self, tokens: Vec<LeaseToken>, now: Now) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let store = self.clone();
         let releasing = async move {
@@ -59,7 +52,7 @@ impl PostgresStore {
             // After the last of these the server has given it up as well.
             for wait in [SOON, SOON * 10, store.call_timeout()] {
                 let is_closing = inner.closing.run_until_cancelled(sleep(wait)).await.is_none();
-                let released = store.release(vec![token], now).await;
+                let released = store.release(tokens.clone(), now).await;
                 if is_closing || released.is_ok_and(|count| count > 0) {
                     return;
                 }
@@ -84,6 +77,12 @@ impl Claimed {
     /// Adds what another statement claimed.
     pub(crate) fn absorb(&mut self, other: Self) {
         self.leases.extend(other.keep());
+    }
+
+    /// How many deliveries there are.
+    pub(crate) fn count(&self) -> u32 {
+        let held = self.leases.iter().map(|lease| lease.deliveries.len() + lease.unreadable.len());
+        u32::try_from(held.sum::<usize>()).unwrap_or(u32::MAX)
     }
 
     pub(crate) fn leases(&self) -> &[Lease] {

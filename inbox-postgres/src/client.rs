@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use deadpool_postgres::{ClientWrapper, Object, Transaction};
-use futures_util::future::join3;
+use futures_util::future::{BoxFuture, join_all, join3};
 use futures_util::stream::TryStreamExt as _;
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio_postgres::{Error, IsolationLevel, Row, Statement};
@@ -85,6 +85,62 @@ impl<'a> Client<'a> {
         let mut rows = self.query(text, parameters).await?;
         rows.pop().ok_or_else(|| StoreError::new(StoreErrorKind::Other, "there was no answer"))
     }
+
+    /// Runs statements one after the other, in one transaction and one round trip: each sees what was
+    /// committed before it. After an error nothing has happened.
+    pub(crate) async fn query_all(
+        self,
+        statements: &[(&str, Parameters<'_>)],
+    ) -> Result<Vec<Vec<Row>>, StoreError> {
+        let Self::Pooled(connection, owner) = self else {
+            let mut answers = Vec::with_capacity(statements.len());
+            for (text, parameters) in statements {
+                answers.push(self.query(text, parameters).await?);
+            }
+            return Ok(answers);
+        };
+        all_at_once(connection, owner, statements).await.map_err(translate)
+    }
+}
+
+/// Sends statements in one go, with their transaction around them.
+async fn all_at_once(
+    connection: &ClientWrapper,
+    owner: Owner,
+    statements: &[(&str, Parameters<'_>)],
+) -> Result<Vec<Vec<Row>>, Error> {
+    let is_pooler = matches!(owner, Owner::Pooler(_));
+    let mut prepared = Vec::with_capacity(statements.len());
+    for (text, _) in statements.iter().filter(|_| !is_pooler) {
+        prepared.push(connection.prepare_cached(text).await?);
+    }
+    let queries = statements.iter().enumerate().map(|(at, (text, parameters))| {
+        let query: BoxFuture<'_, _> = match prepared.get(at) {
+            Some(statement) => Box::pin(named(connection, statement, parameters)),
+            None => Box::pin(unnamed(connection, text, parameters)),
+        };
+        query
+    });
+    let begin = match owner {
+        Owner::Store => "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned(),
+        Owner::Application => begun_with(SESSION),
+        Owner::Pooler(limit) => begun_with(&limited(SESSION, limit)),
+    };
+    let (beginning, answers, ended) = join3(
+        connection.batch_execute(&begin),
+        join_all(queries),
+        connection.batch_execute("COMMIT"),
+    )
+    .await;
+    beginning?;
+    let answers = answers.into_iter().collect::<Result<_, _>>()?;
+    ended?;
+    Ok(answers)
+}
+
+/// What begins a transaction with these settings.
+fn begun_with(settings: &str) -> String {
+    format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", local(settings))
 }
 
 /// Runs a statement that lists, planned anew.
@@ -137,7 +193,7 @@ async fn with_settings(
     connection: &ClientWrapper,
     statement: impl Future<Output = Result<Vec<Row>, Error>>,
 ) -> Result<Vec<Row>, Error> {
-    let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", local(settings));
+    let begin = begun_with(settings);
     let (beginning, rows, ended) =
         join3(connection.batch_execute(&begin), statement, connection.batch_execute("COMMIT"))
             .await;

@@ -42,7 +42,8 @@ const MESSAGE: [Type; 12] = [
     Type::TIMESTAMPTZ,
 ];
 
-const READY: [Type; 5] = [Type::TEXT, Type::INT2, Type::INT4, Type::UUID, Type::TEXT];
+const READY: [Type; 7] =
+    [Type::TEXT, Type::INT2, Type::INT4, Type::UUID, Type::TEXT, Type::TEXT, Type::TEXT];
 
 const WAITING: [Type; 7] =
     [Type::UUID, Type::TEXT, Type::TEXT, Type::INT4, Type::INT2, Type::TIMESTAMPTZ, Type::TEXT];
@@ -93,10 +94,14 @@ impl Copy<'_> {
                     wait(key, "", "delay");
                     continue;
                 }
-                let tenant = Box::new(&message.tenant);
-                let row: [Value<'_>; 5] =
-                    [Box::new(key), Box::new(level), Box::new(version), Box::new(id), tenant];
-                ready.push(row.into());
+                let what: [Value<'_>; 4] =
+                    [Box::new(key), Box::new(level), Box::new(version), Box::new(id)];
+                let whose: [Value<'_>; 3] = [
+                    Box::new(&message.tenant),
+                    Box::new(&message.ordering_key),
+                    Box::new(&message.concurrency_key),
+                ];
+                ready.push(what.into_iter().chain(whose).collect());
             }
             if keys.is_empty() {
                 wait("", &message.contract, "no-route");

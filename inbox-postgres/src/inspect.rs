@@ -6,7 +6,8 @@ use inbox_core::message::MessageId;
 use inbox_core::schedule::Start;
 use inbox_core::store::{
     AttemptRecord, Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState,
-    HostRecord, Inspect, KnownRoute, MessageRecord, Page, RouteRecord, StoreFuture,
+    HostRecord, Inspect, KnownRoute, Lane, LaneFilter, LaneRecord, MessageRecord, Page,
+    RouteRecord, StoreFuture,
 };
 use tokio_postgres::Row;
 
@@ -131,6 +132,15 @@ impl Inspect for PostgresStore {
 
     fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
         Box::pin(self.known_hosts())
+    }
+
+    fn lanes(&self, filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
+        Box::pin(async move { self.list_lanes(&filter).await })
+    }
+
+    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+        let lane = lane.clone();
+        Box::pin(async move { self.let_lane_pass(&lane, now).await })
     }
 }
 

@@ -1,4 +1,5 @@
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use inbox_core::Now;
@@ -69,31 +70,42 @@ fn stopped() -> StoreError {
     StoreError::new(StoreErrorKind::Closed, "the runtime is shutting down")
 }
 
+/// Where claims answer the token, and what became of the row.
+const TOKEN: usize = 21;
+pub(crate) const FATE: usize = 22;
+
 /// Reads what `lease.sql` answers, in no order: the most urgent first, then the oldest.
-pub(crate) fn read(
-    token: LeaseToken,
-    suspect: bool,
-    mut rows: Vec<Row>,
-) -> Result<Vec<Lease>, StoreError> {
-    let Some(first) = rows.first() else { return Ok(Vec::new()) };
-    let mut lease = Lease {
-        token,
-        handler_key: column(first, 7).map_err(damaged)?,
-        suspect,
-        leased_at: timestamp(first, 0).map_err(damaged)?,
-        expires_at: timestamp(first, 1).map_err(damaged)?,
-        deliveries: Vec::new(),
-        unreadable: Vec::new(),
-    };
+pub(crate) fn read(suspect: bool, mut rows: Vec<Row>) -> Result<Vec<Lease>, StoreError> {
     rows.sort_by_cached_key(|row| (column::<i16>(row, 3).map(Reverse), column::<i64>(row, 2)));
+    // By token, in the order in which they come.
+    let (mut leases, mut places) = (Vec::<Lease>::new(), HashMap::new());
     for row in &rows {
+        let token: Uuid = column(row, TOKEN).map_err(damaged)?;
+        let place = *places.entry(token).or_insert(leases.len());
+        if place == leases.len() {
+            leases.push(begun(LeaseToken::from_u128(token.as_u128()), suspect, row)?);
+        }
+        let lease = &mut leases[place];
         let id = message_id(row, 4).map_err(damaged)?;
         match delivery(row, &lease.handler_key) {
             Ok(delivery) => lease.deliveries.push(delivery),
             Err(reason) => lease.unreadable.push(Unreadable { message_id: id, reason }),
         }
     }
-    Ok(vec![lease])
+    Ok(leases)
+}
+
+/// The lease that a row belongs to, still without its deliveries.
+fn begun(token: LeaseToken, suspect: bool, row: &Row) -> Result<Lease, StoreError> {
+    Ok(Lease {
+        token,
+        handler_key: column(row, 7).map_err(damaged)?,
+        suspect,
+        leased_at: timestamp(row, 0).map_err(damaged)?,
+        expires_at: timestamp(row, 1).map_err(damaged)?,
+        deliveries: Vec::new(),
+        unreadable: Vec::new(),
+    })
 }
 
 fn delivery(row: &Row, handler_key: &str) -> Result<Delivery, String> {

@@ -5,6 +5,7 @@ use inbox_core::settle::ErrorReport;
 use inbox_core::store::{
     KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreError, StoreFuture,
 };
+use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::limit::answer_within;
@@ -61,6 +62,9 @@ impl Maintain for PostgresStore {
             if returned > 0 {
                 self.ring_here();
             }
+            let over: Vec<Uuid> = column(row, 3).map_err(damaged)?;
+            let tokens: Vec<Uuid> = column(row, 4).map_err(damaged)?;
+            self.hand_on_after(&over, &tokens, now).await?;
             Ok(Reclaimed { returned, dead: count(1)?, cancelled: count(2)? })
         })
     }
@@ -77,6 +81,16 @@ impl Maintain for PostgresStore {
 
     fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
         Box::pin(self.give_up(terms, limit, now))
+    }
+
+    fn mend(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+        Box::pin(async move {
+            let mended = self.mend_lanes(limit, now).await? + self.mend_slots(limit, now).await?;
+            if mended > 0 {
+                self.ring_everywhere();
+            }
+            Ok(mended)
+        })
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 use inbox_core::store::{LeaseRequest, Wanted};
 
+use crate::fates::Fates;
+
 /// A sweep that is faster is made whenever there is time for it.
 const CHEAP: Duration = Duration::from_millis(5);
 
@@ -96,15 +98,13 @@ impl Marks {
         self.lock().get(claims).copied().unwrap_or(Mark::FIRST)
     }
 
-    /// A claim found these rows, given as priority and number.
-    pub(crate) fn found(&self, claims: &Claims, rows: impl Iterator<Item = (i16, i64)>) {
+    /// A claim found rows. The next one starts behind them, but not behind one that was left.
+    pub(crate) fn found(&self, claims: &Claims, fates: &Fates) {
         let mut marks = self.lock();
         let mark = marks.entry(claims.clone()).or_insert(Mark::FIRST);
-        for (priority, seq) in rows {
-            let low = usize::try_from(priority).ok().and_then(|at| mark.low.get_mut(at));
-            if let Some(low) = low {
-                *low = seq.max(*low);
-            }
+        for (low, (gone, kept)) in mark.low.iter_mut().zip(fates.gone.iter().zip(fates.kept)) {
+            *low = gone.map_or(*low, |gone| gone.max(*low));
+            *low = kept.map_or(*low, |kept| (kept - 1).min(*low));
         }
     }
 
@@ -147,10 +147,20 @@ mod tests {
             tenants: tenants.map(|tenant| vec![tenant.to_owned()]),
         };
         let marks = Marks::default();
-        marks.found(&claims(Some("acme")), [(1, 7)].into_iter());
+        let fates = Fates { gone: [None, Some(7), None, None], ..Fates::default() };
+        marks.found(&claims(Some("acme")), &fates);
         assert_eq!(marks.of(&claims(Some("acme"))).low[1], 7);
         for others in [Some("bolt"), None] {
             assert_eq!(marks.of(&claims(others)).low, BEGINNING);
         }
+    }
+
+    #[test]
+    fn a_row_that_was_left_is_not_passed_by() {
+        let claims = Claims { handler_key: "charge".to_owned(), versions: vec![1], tenants: None };
+        let marks = Marks::default();
+        let (gone, kept) = ([None, Some(9), None, None], [None, Some(5), None, None]);
+        marks.found(&claims, &Fates { gone, kept, ..Fates::default() });
+        assert_eq!(marks.of(&claims).low[1], 4);
     }
 }

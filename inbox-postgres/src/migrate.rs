@@ -29,6 +29,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "boundaries",
         sql: include_str!("../migrations/0003_boundaries.sql"),
     },
+    Migration { version: 4, name: "order", sql: include_str!("../migrations/0004_order.sql") },
     Migration { version: 5, name: "fleet", sql: include_str!("../migrations/0005_fleet.sql") },
     Migration { version: 6, name: "roles", sql: include_str!("../migrations/0006_roles.sql") },
 ];

@@ -46,6 +46,7 @@ impl PostgresStore {
         }
         let own: Vec<_> = superseded().map(|(route, _)| route.handler_key.as_str()).collect();
         client.query(text(Sql::route_restore), &[&given, &own, &all_keys]).await?;
+        client.query(text(Sql::route_first), &[&given, &own, &all_keys]).await?;
         let rows = client.query(text(Sql::routes), &[&contracts]).await?;
         transaction.commit().await.map_err(translate)?;
         working.done();

@@ -12,6 +12,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::bound::{Ends, is_bound};
 use crate::client::Client;
 use crate::row::{column, uuid};
 use crate::schedule::{damaged, moment};
@@ -51,10 +52,14 @@ impl StateStore for PostgresStore {
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
         Box::pin(async move {
             let tokens: Vec<_> = tokens.into_iter().map(token).collect();
-            let released = self.count(Sql::release, &[&moment(now), &tokens]).await?;
+            let rows = self.query(Sql::release, &[&moment(now), &tokens]).await?;
+            let Some(row) = rows.first() else { return Ok(0) };
+            let released = column::<i64>(row, 0).map_err(damaged)?.unsigned_abs();
             if released > 0 {
                 self.ring_everywhere();
             }
+            let cancelled: Vec<Uuid> = column(row, 1).map_err(damaged)?;
+            self.hand_on_after(&cancelled, &tokens, now).await?;
             Ok(released)
         })
     }
@@ -79,17 +84,22 @@ impl StateStore for PostgresStore {
 
 /// The state that each delivery is in now, of those that were settled.
 #[derive(Debug)]
-pub(crate) struct Settled(HashMap<(LeaseToken, MessageId), DeliveryState>);
+pub(crate) struct Settled {
+    states: HashMap<(LeaseToken, MessageId), DeliveryState>,
+    /// Whether others have their turn now, who waited behind one of them.
+    has_next: bool,
+}
 
 impl Settled {
     pub(crate) fn has(&self, one: &Settle) -> bool {
-        self.0.contains_key(&(one.token, one.message_id))
+        self.states.contains_key(&(one.token, one.message_id))
     }
 
     /// The answers to `settles`, in their order. Of two for one delivery, the second finds nothing.
     pub(crate) fn answers(mut self, settles: &[Settle]) -> Vec<Result<DeliveryState, LeaseLost>> {
-        let answer =
-            |one: &Settle| self.0.remove(&(one.token, one.message_id)).ok_or(LeaseLost(one.token));
+        let answer = |one: &Settle| {
+            self.states.remove(&(one.token, one.message_id)).ok_or(LeaseLost(one.token))
+        };
         settles.iter().map(answer).collect()
     }
 }
@@ -114,8 +124,8 @@ impl PostgresStore {
     }
 
     /// What was given back is for any worker; what waits is due sooner than workers here may expect.
-    pub(crate) fn ring_for(&self, Settled(settled): &Settled) {
-        if settled.values().any(|state| *state == DeliveryState::Pending) {
+    pub(crate) fn ring_for(&self, Settled { states: settled, has_next }: &Settled) {
+        if *has_next || settled.values().any(|state| *state == DeliveryState::Pending) {
             self.ring_everywhere();
         } else if settled.values().any(|state| *state == DeliveryState::Waiting) {
             self.ring_here();
@@ -131,8 +141,9 @@ impl PostgresStore {
     ) -> Result<Settled, StoreError> {
         let (tokens, messages) = names(asked);
         let parameters: Parameters<'_> = &[&moment(now), &tokens, &messages, &words];
-        let rows = client.query(self.text(Sql::settle_done), parameters).await?;
-        read(&rows, asked, |_| Ok(false))
+        let (rows, has_next) =
+            self.settle_with(client, asked, &messages, (Sql::settle_done, parameters), now).await?;
+        read(&rows, has_next, asked, |_| Ok(false))
     }
 
     async fn settle_any(
@@ -152,8 +163,27 @@ impl PostgresStore {
             rows.iter().map(|row| row.error.map(|error| error.text.as_str())).collect();
         let parameters: Parameters<'_> =
             &[&moment(now), &tokens, &messages, &places, &words, &after, &types, &errors];
-        let rows = client.query(self.text(Sql::settle), parameters).await?;
-        read(&rows, asked, |row| column(row, 1))
+        let (rows, has_next) =
+            self.settle_with(client, asked, &messages, (Sql::settle, parameters), now).await?;
+        read(&rows, has_next, asked, |row| column(row, 1))
+    }
+
+    /// Runs the statement, with what goes with it where deliveries hold a lane or a slot.
+    async fn settle_with(
+        &self,
+        client: Client<'_>,
+        asked: &[&Settle],
+        messages: &[Uuid],
+        (sql, parameters): (Sql, Parameters<'_>),
+        now: Now,
+    ) -> Result<(Vec<Row>, bool), StoreError> {
+        if !asked.iter().any(|one| is_bound(one.token)) {
+            return Ok((client.query(self.text(sql), parameters).await?, false));
+        }
+        let tokens: Vec<_> = asked.iter().map(|one| token(one.token)).collect();
+        let ends = Ends { lock: Sql::lane_lock, messages, tokens: &tokens };
+        let answer = self.hand_on(client, ends, (sql, parameters), now).await?;
+        Ok((answer.rows, answer.has_next))
     }
 }
 
@@ -164,6 +194,7 @@ fn names(asked: &[&Settle]) -> (Vec<Uuid>, Vec<Uuid>) {
 /// Reads which of those that were asked about are settled, and whether each was cancelled instead.
 fn read(
     rows: &[Row],
+    has_next: bool,
     asked: &[&Settle],
     cancelled: fn(&Row) -> Result<bool, String>,
 ) -> Result<Settled, StoreError> {
@@ -178,7 +209,7 @@ fn read(
         };
         settled.insert((one.token, one.message_id), state);
     }
-    Ok(Settled(settled))
+    Ok(Settled { states: settled, has_next })
 }
 
 /// The word for it, if it is done.

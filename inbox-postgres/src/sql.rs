@@ -1,10 +1,10 @@
 use std::collections::HashMap;
 
-use crate::tenants;
+use crate::{lanes, limits, tenants};
 
 /// Names a statement in `queries`, and brings its text along; or one that is made from another.
 macro_rules! statements {
-    ($($name:ident),*; $($made:ident from $origin:ident),* $(,)?) => {
+    ($($name:ident),*; $($room:ident::$made:ident from $origin:ident),* $(,)?) => {
         /// The statements, one for each file in `queries`, and those made from them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[expect(non_camel_case_types, reason = "named as the files are")]
@@ -14,7 +14,7 @@ macro_rules! statements {
             fn all() -> Vec<(Self, String)> {
                 vec![
                     $((Self::$name, file!($name).to_owned()),)*
-                    $((Self::$made, tenants::$made(file!($origin)))),*
+                    $((Self::$made, $room::$made(file!($origin)))),*
                 ]
             }
         }
@@ -28,13 +28,18 @@ macro_rules! file {
 }
 
 statements! {
-    accept, accept_one, accept_called, accepted_before, accepted_called, may_insert, lease, lease_suspect, renew, settle, settle_done, release,
-    reclaim, promote, next_due, route, route_foreign, route_taken, route_register, route_restore,
+    accept, accept_one, accept_called, accepted_before, accepted_called, may_insert, lease, lease_suspect,
+    lane_lock, lane_lock_of, lane_pass, lane_unblock, lane_restart, lanes, lanes_lost, slot_guard, slot_lock,
+    slot_free, slot_restart, slots_lost, renew, settle, settle_done, release,
+    reclaim, promote, next_due, route, route_foreign, route_taken, route_register, route_restore, route_first,
     route_change, route_records, routes, announce, leave, hosts, orphan_clear, orphan_mark, orphan_take,
     message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule,
     act_left, bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept, notify,
     unit_wait;
-    lease_tenants from lease, lease_tenants_and_none from lease,
+    tenants::lease_tenants from lease, tenants::lease_tenants_and_none from lease,
+    lanes::lane_mend from lane_pass,
+    limits::lease_limited from lease, limits::lease_limited_tenants from lease,
+    limits::lease_limited_tenants_and_none from lease,
 }
 
 /// The settings of a connection that is the store's own.

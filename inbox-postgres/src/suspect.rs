@@ -1,10 +1,11 @@
 use deadpool_postgres::Object;
 use inbox_core::Now;
-use inbox_core::store::{LeaseRequest, StoreError};
+use inbox_core::store::{LeaseRequest, StoreError, Wanted};
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::claim::{attempts, tenants, versions};
+use crate::bound::bound_token;
+use crate::claim::{attempts, does_block, tenants, units, versions};
 use crate::claimed::{Asked, Claimed};
 use crate::error::is_unique_violation;
 use crate::lease;
@@ -20,8 +21,9 @@ impl PostgresStore {
         request: &LeaseRequest,
         now: Now,
     ) -> Result<Claimed, StoreError> {
-        let asked = Asked::new(self, now);
-        let token = asked.token();
+        // It may be the head of a lane.
+        let token = bound_token();
+        let asked = Asked::new(self, vec![token], now);
         let pairs = || {
             request.wanted.iter().flat_map(|wanted| {
                 versions(wanted).into_iter().map(move |version| (wanted, version))
@@ -30,9 +32,16 @@ impl PostgresStore {
         let keys: Vec<_> = pairs().map(|(wanted, _)| wanted.handler_key.as_str()).collect();
         let versions: Vec<_> = pairs().map(|(_, version)| version).collect();
         let max_attempts: Vec<_> = pairs().map(|(wanted, _)| attempts(wanted)).collect();
+        let blocks: Vec<_> = pairs().map(|(wanted, _)| does_block(wanted)).collect();
+        let fleet: Vec<_> = pairs().map(|(wanted, _)| units(wanted.terms.fleet)).collect();
+        let per_key: Vec<_> = pairs().map(|(wanted, _)| units(wanted.terms.per_key)).collect();
+        let limited = |wanted: &&Wanted| wanted.terms.fleet.or(wanted.terms.per_key).is_some();
+        let limited = request.wanted.iter().filter(limited);
+        let guarded: Vec<_> = limited.map(|wanted| wanted.handler_key.as_str()).collect();
         let rows = self
-            .query_on(
+            .query_guarded(
                 connection,
+                &guarded,
                 Sql::lease_suspect,
                 &[
                     &moment(now),
@@ -43,11 +52,14 @@ impl PostgresStore {
                     &max_attempts,
                     &Span(request.duration),
                     &tenants(request),
+                    &blocks,
+                    &fleet,
+                    &per_key,
                 ],
             )
             .await;
         match asked.answered(rows) {
-            Ok(rows) => Ok(Claimed::new(self.clone(), lease::read(token, true, rows)?)),
+            Ok(rows) => Ok(Claimed::new(self.clone(), lease::read(true, rows)?)),
             // Another call of this host was faster.
             Err(error) if is_unique_violation(&error) => Ok(Claimed::new(self.clone(), Vec::new())),
             Err(error) => Err(error),

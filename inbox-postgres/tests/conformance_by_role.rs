@@ -11,9 +11,9 @@ use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::Start;
 use inbox_core::store::{
     Accepted, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, HostRecord, Inspect,
-    KnownRoute, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord,
-    OrphanTerms, Page, Reclaimed, Renewed, Route, RouteRecord, Served, Settle, StateStore, Store,
-    StoreFuture, Writer,
+    KnownRoute, Lane, LaneFilter, LaneRecord, Lease, LeaseLost, LeaseRequest, LeaseStore,
+    LeaseToken, Maintain, MessageRecord, OrphanTerms, Page, Reclaimed, Renewed, Route, RouteRecord,
+    Served, Settle, StateStore, Store, StoreFuture, Writer,
 };
 use inbox_postgres::{PostgresOptions, PostgresStore};
 use inbox_testing::conformance::TestDatabase;
@@ -92,6 +92,14 @@ impl Inspect for ByRole {
         self.operator.reschedule(id, key, start, now)
     }
 
+    fn lanes(&self, filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
+        self.operator.lanes(filter)
+    }
+
+    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+        self.operator.let_pass(lane, now)
+    }
+
     fn routes(&self, alive_for: Duration, now: Now) -> StoreFuture<'_, Vec<RouteRecord>> {
         self.operator.routes(alive_for, now)
     }
@@ -128,6 +136,10 @@ impl Maintain for ByRole {
 
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed> {
         self.worker.reclaim(limit, now)
+    }
+
+    fn mend(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+        self.worker.mend(limit, now)
     }
 
     fn announce(&self, host: &str, serves: Vec<Served>, now: Now) -> StoreFuture<'_, ()> {

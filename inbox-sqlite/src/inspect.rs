@@ -5,7 +5,8 @@ use inbox_core::message::MessageId;
 use inbox_core::schedule::Start;
 use inbox_core::store::{
     AttemptRecord, Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState,
-    HostRecord, Inspect, KnownRoute, MessageRecord, Page, RouteRecord, StoreFuture,
+    HostRecord, Inspect, KnownRoute, Lane, LaneFilter, LaneRecord, MessageRecord, Page,
+    RouteRecord, StoreFuture,
 };
 use inbox_core::{Now, Timestamp};
 use rusqlite::types::Type;
@@ -97,6 +98,14 @@ impl Inspect for SqliteStore {
 
     fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
         Box::pin(self.read(fleet::hosts))
+    }
+
+    fn lanes(&self, _filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn let_pass(&self, _lane: &Lane, _now: Now) -> StoreFuture<'_, bool> {
+        Box::pin(async { Ok(false) })
     }
 }
 

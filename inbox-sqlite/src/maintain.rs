@@ -77,6 +77,10 @@ impl Maintain for SqliteStore {
         }))
     }
 
+    fn mend(&self, _limit: u32, _now: Now) -> StoreFuture<'_, u64> {
+        Box::pin(async { Ok(0) })
+    }
+
     fn check(&self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             self.read(|connection| connection.query_row(sql!("check"), [], |_| Ok(()))).await

@@ -13,9 +13,9 @@ use inbox::schedule::Start;
 use inbox::sqlite::SqliteStore;
 use inbox::store::{
     Accepted, Bell, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, HostRecord, Inspect,
-    KnownRoute, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord,
-    Now, OrphanTerms, Page, Reclaimed, Renewed, Route, RouteRecord, Served, Settle, StateStore,
-    StoreError, StoreErrorKind, StoreFuture, Writer,
+    KnownRoute, Lane, LaneFilter, LaneRecord, Lease, LeaseLost, LeaseRequest, LeaseStore,
+    LeaseToken, Maintain, MessageRecord, Now, OrphanTerms, Page, Reclaimed, Renewed, Route,
+    RouteRecord, Served, Settle, StateStore, StoreError, StoreErrorKind, StoreFuture, Writer,
 };
 
 /// What a worker asks of a store.
@@ -269,6 +269,14 @@ impl Inspect for FaultyStore {
     fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
         self.store.hosts()
     }
+
+    fn lanes(&self, filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
+        self.store.lanes(filter)
+    }
+
+    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+        self.store.let_pass(lane, now)
+    }
 }
 
 impl Maintain for FaultyStore {
@@ -302,6 +310,10 @@ impl Maintain for FaultyStore {
 
     fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
         self.store.give_up_orphans(terms, limit, now)
+    }
+
+    fn mend(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+        self.store.mend(limit, now)
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {

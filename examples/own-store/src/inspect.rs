@@ -8,7 +8,7 @@ use inbox::schedule::Start;
 use inbox::store::Now;
 use inbox::store::{
     Cancelled, DeliveryCount, DeliveryFilter, DeliveryRecord, DeliveryState, HostRecord, Inspect,
-    KnownRoute, MessageRecord, Page, RouteRecord, StoreFuture,
+    KnownRoute, Lane, LaneFilter, LaneRecord, MessageRecord, Page, RouteRecord, StoreFuture,
 };
 
 use crate::MemoryStore;
@@ -107,6 +107,14 @@ impl Inspect for MemoryStore {
 
     fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
         self.verb(|table| table.hosts.values().cloned().collect())
+    }
+
+    fn lanes(&self, _filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn let_pass(&self, _lane: &Lane, _now: Now) -> StoreFuture<'_, bool> {
+        Box::pin(async { Ok(false) })
     }
 }
 

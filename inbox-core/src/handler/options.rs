@@ -2,6 +2,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use crate::policy::{Batching, Concurrency, Rate, RetryPolicy};
+use crate::store::AfterDead;
 
 /// What a handler's attribute asked for; `None` leaves it to the host's defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,4 +19,6 @@ pub struct HandlerOptions {
     pub rate: Option<Rate>,
     /// How commands are gathered; only for handlers that take a [`Batch`](super::Batch).
     pub batch: Option<Batching>,
+    /// What becomes of those that share an ordering key with one that is dead.
+    pub after_dead: AfterDead,
 }

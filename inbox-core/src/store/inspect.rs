@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use super::{
-    DeliveryRecord, DeliveryState, HostRecord, KnownRoute, MessageRecord, RouteRecord, StoreFuture,
+    DeliveryRecord, DeliveryState, HostRecord, KnownRoute, Lane, LaneFilter, LaneRecord,
+    MessageRecord, RouteRecord, StoreFuture,
 };
 use crate::Now;
 use crate::message::MessageId;
@@ -20,7 +21,8 @@ pub trait Inspect: Send + Sync + 'static {
     /// out.
     fn counts(&self) -> StoreFuture<'_, Vec<DeliveryCount>>;
 
-    /// *dead → ready*. Gives a dead delivery all its attempts again. Answers whether there was one.
+    /// *dead → ready*. Gives a dead delivery all its attempts again. Answers whether there was one. If it
+    /// blocks its lane, its turn is next.
     fn retry(&self, id: MessageId, handler_key: &str, now: Now) -> StoreFuture<'_, bool>;
 
     /// *ready or waiting → done*, as cancelled; for a delivery that a worker holds, asks the worker
@@ -40,7 +42,8 @@ pub trait Inspect: Send + Sync + 'static {
     /// *ready or waiting → ready or waiting*. Gives deliveries another start; what they have been
     /// through stays counted. Answers how many were moved: those that a worker holds, and those
     /// that are dead or done, stay as they are. One that waits for a route goes on waiting for it,
-    /// and then until its new start.
+    /// and then until its new start. The head of a lane keeps the lane until then; one that waits behind
+    /// it gives up its turn if it is put off, and keeps it if it is to start now.
     ///
     /// Concerns the delivery of one handler, or all deliveries of the message.
     fn reschedule(
@@ -86,6 +89,13 @@ pub trait Inspect: Send + Sync + 'static {
     /// Every host that made itself known and has not left, sorted by name. One that vanished is among
     /// them for a while: [`seen_at`](HostRecord::seen_at) tells.
     fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>>;
+
+    /// Lanes that are in use, the one that has had its head for longest first.
+    fn lanes(&self, filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>>;
+
+    /// Lets the next one of a lane have its turn whose head is dead. The dead one stays where it is, and if
+    /// it is retried it goes to the end of the lane. Answers whether the lane was blocked.
+    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool>;
 }
 
 /// What a cancellation did, in deliveries. Nothing at all, if all were dead or done, or the store

@@ -20,6 +20,14 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// holds at most one: the suspect that has been ready for longest, of all keys wanted. The
     /// worker runs it before anything else, so that a crash accuses nobody else.
     ///
+    /// Of deliveries with an ordering key, those of one handler, tenant and key are a *lane*: they are
+    /// leased one at a time, in the order in which they became ready, whatever their priorities. The head
+    /// keeps its lane until it is done, through retries, releases and expired leases; what a dead head
+    /// does, `terms` say. A handler's earlier keys share its lanes.
+    ///
+    /// At most `terms.fleet` deliveries of the handler, and `terms.per_key` of one tenant's concurrency
+    /// key, are held at the same time by all workers together.
+    ///
     /// If the future is dropped, what it claimed is released.
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>>;
 

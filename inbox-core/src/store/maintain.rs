@@ -69,6 +69,11 @@ pub trait Maintain: Send + Sync + 'static {
     /// Any number of hosts may do it at once. Answers how many are dead now.
     fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64>;
 
+    /// Brings lanes and slots back that nobody would: those of deliveries which are gone, and those that
+    /// others wait behind although nobody holds them. Every verb hands them on by itself; this is for what
+    /// was cut off in between, or changed by hand. Answers how many it mended.
+    fn mend(&self, limit: u32, now: Now) -> StoreFuture<'_, u64>;
+
     /// Answers if the store can be reached and has the schema that this program works with.
     fn check(&self) -> StoreFuture<'_, ()> {
         Box::pin(async { Ok(()) })

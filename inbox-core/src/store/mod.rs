@@ -5,8 +5,8 @@
 //! | [`Writer`] | accept, wake | whoever schedules |
 //! | [`LeaseStore`] | lease, renew; bell, listen, renewer | workers |
 //! | [`StateStore`] | settle, release | workers |
-//! | [`Inspect`] | show, list, counts, retry, cancel, reschedule; routes, retire, restore, hosts | people, and `status` |
-//! | [`Maintain`] | register routes, route, promote, next due, reclaim, check; announce, leave, give up orphans | every host, now and then |
+//! | [`Inspect`] | show, list, counts, retry, cancel, reschedule; lanes, let pass; routes, retire, restore, hosts | people, and `status` |
+//! | [`Maintain`] | register routes, route, promote, next due, reclaim, mend, check; announce, leave, give up orphans | every host, now and then |
 //!
 //! A delivery is in exactly one place: *ready*, *lease*, *waiting*, *dead* or *done*. Every verb is
 //! documented as a move between those places, happens entirely or not at all, and can be called by
@@ -23,6 +23,7 @@ mod delivery_state;
 mod error;
 mod fleet;
 mod inspect;
+mod lane;
 mod lease;
 mod maintain;
 mod record;
@@ -39,6 +40,7 @@ pub use delivery_state::{DeliveryState, ParseDeliveryStateError};
 pub use error::{StoreError, StoreErrorKind};
 pub use fleet::{HostRecord, OrphanTerms, RouteRecord, Served};
 pub use inspect::{Cancelled, Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};
+pub use lane::{Lane, LaneFilter, LaneRecord};
 pub use lease::{
     Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed, Renewer,
     Unreadable, Wanted,

@@ -32,7 +32,7 @@ pub struct DeliveryRecord {
     pub lease_expires_at: Option<Timestamp>,
     /// When it was settled for good, if it was.
     pub settled_at: Option<Timestamp>,
-    /// Why it waits (`delay`, `retry` or `no-route`), or the word of the reason why it is dead.
+    /// Why it waits (`delay`, `retry`, `no-route`, `lane` or `slot`), or the word of the reason why it is dead.
     pub reason: Option<String>,
     /// What went wrong last, of one that waits for a retry or is dead.
     pub error: Option<String>,

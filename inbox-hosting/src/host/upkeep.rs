@@ -15,6 +15,9 @@ const BREATH: Duration = Duration::from_millis(50);
 /// Between two looks for what vanished workers held, and for what nobody routed.
 const SWEEP: Duration = Duration::from_secs(1);
 
+/// Between two looks at lanes and slots: every verb hands them on by itself.
+const MEND: Duration = Duration::from_secs(10);
+
 /// How long nothing is brought back after an outage: others found out as late as this one.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -50,12 +53,14 @@ struct Sweep {
     /// When the next look for what nobody serves is due. The first one is when others that start now had
     /// the time to say that they are there.
     next_orphans: Instant,
+    /// When lanes and slots are looked over next.
+    mend: Option<Instant>,
     was_away: bool,
 }
 
 impl Sweep {
     fn new() -> Self {
-        Self { next: None, next_orphans: Instant::now() + SIGHT, was_away: false }
+        Self { next: None, next_orphans: Instant::now() + SIGHT, mend: None, was_away: false }
     }
 }
 
@@ -78,6 +83,10 @@ async fn round<S: Store>(
     if sweep.next.is_none_or(|next| next <= Instant::now()) {
         bring_back(shared).await?;
         sweep.next = Some(Instant::now() + SWEEP);
+        if sweep.mend.is_none_or(|next| next <= Instant::now()) {
+            shared.inbox.mend_shared().await?;
+            sweep.mend = Some(Instant::now() + MEND);
+        }
     }
     announced?;
     if sweep.next_orphans <= Instant::now() {

@@ -64,6 +64,7 @@ impl<S: Store> Inbox<S> {
         report.dead += reclaimed.dead;
         report.cancelled += reclaimed.cancelled;
         self.route_unrouted().await?;
+        self.mend_shared().await?;
         self.promote_due().await
     }
 

@@ -40,6 +40,19 @@ impl PostgresStore {
         self.inner().bell.ring();
     }
 
+    /// Tells workers here in a moment: what could not be decided about may be then.
+    pub(crate) fn ring_soon(&self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (bell, closing) = (self.inner().bell.clone(), self.inner().closing.clone());
+        let ringing = async move {
+            let moment = tokio::time::sleep(Duration::from_millis(10));
+            if closing.run_until_cancelled(moment).await.is_some() {
+                bell.ring();
+            }
+        };
+        self.inner().tasks.spawn_on(ringing, &runtime);
+    }
+
     /// Tells all workers that something was committed.
     pub(crate) fn ring_everywhere(&self) {
         self.ring_here();

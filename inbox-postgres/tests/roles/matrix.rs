@@ -8,7 +8,7 @@ use inbox::postgres::tokio_postgres::error::SqlState;
 use crate::kit::{ROLES, connect, database};
 
 /// All that is allowed; whoever adds a table adds a line where a role needs it.
-const ALLOWED: [(&str, &str, &str); 24] = [
+const ALLOWED: [(&str, &str, &str); 31] = [
     ("inbox_writer", "migration", "SELECT"),
     ("inbox_bulk_writer", "migration", "SELECT"),
     ("inbox_bulk_writer", "message", "INSERT"),
@@ -21,17 +21,24 @@ const ALLOWED: [(&str, &str, &str); 24] = [
     ("inbox_worker", "lease", "SELECT INSERT UPDATE DELETE"),
     ("inbox_worker", "waiting", "SELECT INSERT UPDATE DELETE"),
     ("inbox_worker", "route", "SELECT INSERT UPDATE"),
+    ("inbox_worker", "lane", "SELECT INSERT UPDATE DELETE"),
+    ("inbox_worker", "slot", "SELECT INSERT UPDATE DELETE"),
+    ("inbox_worker", "host", "SELECT INSERT UPDATE DELETE"),
+    ("inbox_worker", "orphan", "SELECT INSERT UPDATE DELETE"),
     ("inbox_worker", "attempt", "INSERT"),
     ("inbox_worker", "dead", "INSERT"),
     ("inbox_worker", "done", "INSERT"),
     ("inbox_operator", "migration", "SELECT"),
     ("inbox_operator", "message", "SELECT"),
-    ("inbox_operator", "ready", "SELECT INSERT DELETE"),
+    ("inbox_operator", "ready", "SELECT INSERT UPDATE DELETE"),
     ("inbox_operator", "lease", "SELECT UPDATE"),
     ("inbox_operator", "waiting", "SELECT INSERT UPDATE DELETE"),
-    ("inbox_operator", "route", "SELECT"),
+    ("inbox_operator", "route", "SELECT UPDATE"),
+    ("inbox_operator", "lane", "SELECT UPDATE DELETE"),
+    ("inbox_operator", "slot", "SELECT UPDATE DELETE"),
+    ("inbox_operator", "host", "SELECT"),
     ("inbox_operator", "attempt", "SELECT"),
-    ("inbox_operator", "dead", "SELECT DELETE"),
+    ("inbox_operator", "dead", "SELECT UPDATE DELETE"),
     ("inbox_operator", "done", "SELECT INSERT"),
 ];
 

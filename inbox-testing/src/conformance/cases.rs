@@ -90,6 +90,52 @@ macro_rules! __conformance_cases {
                 a_renewer_renews_as_the_store_does
                 the_longest_renewal_does_not_expire
             }
+            order {
+                a_cancelled_head_hands_its_lane_on
+                a_cancelled_head_that_is_given_back_hands_its_lane_on
+                one_that_is_cancelled_behind_a_head_is_passed_by
+                one_behind_a_head_that_is_to_start_now_keeps_its_turn
+                a_head_that_is_put_off_keeps_its_lane
+                a_dead_head_blocks_its_lane_until_it_is_retried
+                a_dead_head_lets_others_pass_where_that_is_wanted
+                of_one_ordering_key_one_is_held_at_a_time
+                a_batch_holds_one_of_each_ordering_key
+                those_of_a_lane_run_in_the_order_of_acceptance
+                a_deep_lane_is_no_obstacle_to_what_comes_after_it
+                what_has_no_ordering_key_is_held_with_any_number
+                a_head_that_waits_for_its_retry_keeps_the_lane
+                a_head_that_was_given_back_keeps_the_lane
+                a_head_whose_worker_vanished_keeps_the_lane
+                whatever_its_end_a_head_that_is_done_hands_its_lane_on
+                a_head_that_dies_with_its_workers_ends_as_one_that_is_settled
+                lanes_are_listed_with_their_heads_and_what_waits
+                a_lane_ends_with_its_last
+                a_blocked_lane_can_be_let_pass
+                nothing_is_mended_that_is_whole
+                eight_workers_at_once_keep_every_order
+                every_handler_of_an_event_has_lanes_of_its_own
+                every_tenant_has_lanes_of_its_own
+                keys_that_look_alike_are_lanes_apart
+                a_renamed_handler_goes_on_in_its_lanes
+                a_lane_knows_no_priorities
+                one_that_is_delayed_takes_its_turn_when_it_is_due
+                a_head_that_this_worker_cannot_read_is_left_to_one_that_can
+            }
+            limits {
+                all_workers_together_hold_no_more_than_the_limit
+                a_limit_is_for_one_handler
+                a_renamed_handler_has_the_limit_it_had
+                a_limit_that_was_lowered_holds_for_what_comes
+                both_limits_and_an_order_hold_at_once
+                whatever_ends_a_lease_makes_room_for_another
+                an_expired_lease_takes_its_room_until_it_is_reclaimed
+                one_that_waits_for_room_can_be_cancelled
+                eight_workers_at_once_never_exceed_a_limit
+                of_one_concurrency_key_no_more_than_the_limit_are_held
+                what_has_no_concurrency_key_is_not_limited_by_one
+                a_concurrency_key_is_a_tenants_own
+                many_of_one_key_are_no_obstacle_to_what_comes_after_them
+            }
             settle {
                 a_failure_is_recorded_as_an_attempt
                 attempts_are_listed_oldest_first

@@ -33,7 +33,11 @@ pub mod inspect;
 #[doc(hidden)]
 pub mod lease;
 #[doc(hidden)]
+pub mod limits;
+#[doc(hidden)]
 pub mod next_due;
+#[doc(hidden)]
+pub mod order;
 #[doc(hidden)]
 pub mod promote;
 #[doc(hidden)]

@@ -5,7 +5,8 @@ use inbox_core::message::MessageId;
 use inbox_core::schedule::Start;
 use inbox_core::store::{
     Cancelled, Cursor, DeliveryCount, DeliveryFilter, DeliveryRecord, HostRecord, Inspect,
-    KnownRoute, MessageRecord, Page, RouteRecord, StoreError, StoreErrorKind, StoreFuture,
+    KnownRoute, Lane, LaneFilter, LaneRecord, MessageRecord, Page, RouteRecord, StoreError,
+    StoreErrorKind, StoreFuture,
 };
 use inbox_testing::ledger;
 
@@ -67,6 +68,14 @@ impl Inspect for Pages {
 
     fn hosts(&self) -> StoreFuture<'_, Vec<HostRecord>> {
         unreachable!("the ledger asks for lists only")
+    }
+
+    fn lanes(&self, _: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
+        unreachable!("the ledger asks for lists only")
+    }
+
+    fn let_pass(&self, _: &Lane, _: Now) -> StoreFuture<'_, bool> {
+        unreachable!("the ledger changes nothing")
     }
 }
 

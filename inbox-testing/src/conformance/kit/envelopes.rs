@@ -52,6 +52,13 @@ pub(crate) fn of_tenant(tenant: &str, contract: &str) -> Envelope {
     envelope
 }
 
+/// One of a lane.
+pub(crate) fn ordered(contract: &str, ordering_key: &str) -> Envelope {
+    let mut envelope = envelope(contract);
+    envelope.message.ordering_key = Some(ordering_key.to_owned());
+    envelope
+}
+
 pub(crate) fn prioritised(contract: &str, priority: Priority) -> Envelope {
     Envelope { priority, ..envelope(contract) }
 }

@@ -10,7 +10,8 @@ mod verbs;
 
 pub(super) use bench::{Bench, HOLD, SECOND};
 pub(super) use envelopes::{
-    bytes, delayed, envelope, keyed, of_tenant, prioritised, same_json, starting, versioned,
+    bytes, delayed, envelope, keyed, of_tenant, ordered, prioritised, same_json, starting,
+    versioned,
 };
 pub(super) use fleet::{ALIVE, refused, served};
 pub(super) use held::{Held, MAX_ATTEMPTS, wanted};

@@ -6,8 +6,8 @@ use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::Start;
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport, Settlement};
 use inbox_core::store::{
-    Accepted, Cancelled, DeliveryState, KnownRoute, LeaseLost, LeaseToken, Reclaimed, Renewed,
-    Route, Settle,
+    Accepted, Cancelled, DeliveryState, KnownRoute, Lane, LaneFilter, LaneRecord, LeaseLost,
+    LeaseToken, Reclaimed, Renewed, Route, Settle,
 };
 
 use super::bench::{Bench, must};
@@ -143,6 +143,18 @@ impl Bench {
         start: Start,
     ) -> u64 {
         must("reschedule", self.store.reschedule(id, handler_key, start, self.at()).await)
+    }
+
+    pub(crate) async fn lanes(&self, filter: LaneFilter) -> Vec<LaneRecord> {
+        must("lanes", self.store.lanes(filter).await)
+    }
+
+    pub(crate) async fn let_pass(&self, lane: &Lane) -> bool {
+        must("let_pass", self.store.let_pass(lane, self.at()).await)
+    }
+
+    pub(crate) async fn mend(&self, limit: u32) -> u64 {
+        must("mend", self.store.mend(limit, self.at()).await)
     }
 
     pub(crate) async fn retry(&self, id: MessageId, handler_key: &str) -> bool {
