@@ -135,6 +135,10 @@ struct WriteYourOwnStore;
 struct Host;
 
 #[cfg(doctest)]
+#[doc = include_str!("../../docs/guides/order.md")]
+struct Order;
+
+#[cfg(doctest)]
 #[doc = include_str!("../../docs/guides/operate.md")]
 struct Operate;
 
