@@ -2,4 +2,4 @@
 DELETE FROM inbox_lease
 WHERE token = ?1
 RETURNING handler_key, message_id, version, priority, attempt, delayed_retries, suspect, leased_at,
-          cancel
+          cancel, blocks, bound

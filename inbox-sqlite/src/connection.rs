@@ -85,7 +85,7 @@ fn check_directory(place: &Place) -> Result<(), StoreError> {
 fn prepare(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
     connection.busy_timeout(longest(options.busy_timeout))?;
     // Every statement of the store and some of inspection fit.
-    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_prepared_statement_cache_capacity(96);
     use_write_ahead_log(connection, longest(options.busy_timeout))?;
     // A receipt means that the command survives a power cut.
     connection.pragma_update(None, "synchronous", "FULL")?;

@@ -3,6 +3,8 @@ use inbox_core::message::MessageId;
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
 use rusqlite::{Connection, Result, Row, params};
 
+use crate::lanes::hand_on;
+use crate::ready::Returning;
 use crate::row::{blob, message_id, timestamp};
 use crate::sql::sql;
 
@@ -18,6 +20,10 @@ pub(crate) struct Held {
     pub(crate) leased_at: Timestamp,
     /// Someone wants no other attempt.
     pub(crate) cancelled: bool,
+    /// Those behind it in its lane wait if it is dead.
+    blocks: bool,
+    /// Others may wait for its end.
+    pub(crate) bound: bool,
 }
 
 impl Held {
@@ -33,6 +39,8 @@ impl Held {
             suspect: row.get(6)?,
             leased_at: timestamp(row, 7)?,
             cancelled: row.get(8)?,
+            blocks: row.get(9)?,
+            bound: row.get(10)?,
         })
     }
 
@@ -46,16 +54,16 @@ impl Held {
         attempts: u32,
         suspect: bool,
     ) -> Result<()> {
-        connection.prepare_cached(sql!("return_ready"))?.execute(params![
-            self.handler_key,
-            self.version,
-            self.priority,
-            self.id(),
+        let returning = Returning {
+            handler_key: &self.handler_key,
+            version: self.version,
+            priority: self.priority,
+            message_id: self.id(),
             attempts,
-            self.delayed_retries,
-            suspect
-        ])?;
-        Ok(())
+            delayed_retries: self.delayed_retries,
+            suspect,
+        };
+        returning.make_ready(connection)
     }
 
     pub(crate) fn done(
@@ -73,7 +81,7 @@ impl Held {
             took,
             now.as_micros()
         ])?;
-        Ok(())
+        hand_on(connection, self.id(), &self.handler_key, now).map(drop)
     }
 
     pub(crate) fn retry(
@@ -114,6 +122,9 @@ impl Held {
             error.text,
             now.as_micros()
         ])?;
+        if !self.blocks {
+            hand_on(connection, self.id(), &self.handler_key, now)?;
+        }
         self.record(connection, error, now)
     }
 

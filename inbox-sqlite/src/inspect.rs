@@ -13,6 +13,8 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension as _, Result, Row, params};
 
 use crate::act::{cancel, reschedule};
+use crate::lane_acts;
+use crate::ready::Returning;
 use crate::row::{blob, message_id, optional_timestamp, stored_message, timestamp};
 use crate::sql::sql;
 use crate::{SqliteStore, fleet, routes};
@@ -55,9 +57,12 @@ impl Inspect for SqliteStore {
         now: Now,
     ) -> StoreFuture<'_, Cancelled> {
         let key = handler_key.map(str::to_owned);
-        Box::pin(self.write(move |connection| {
-            cancel(connection, id, key.as_deref(), now.or_else(Timestamp::now))
-        }))
+        Box::pin(async move {
+            let cancelled = self.write_and_ring(move |connection| {
+                cancel(connection, id, key.as_deref(), now.or_else(Timestamp::now))
+            });
+            Ok(cancelled.await?.answer)
+        })
     }
 
     fn reschedule(
@@ -100,12 +105,15 @@ impl Inspect for SqliteStore {
         Box::pin(self.read(fleet::hosts))
     }
 
-    fn lanes(&self, _filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
-        Box::pin(async { Ok(Vec::new()) })
+    fn lanes(&self, filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
+        Box::pin(self.read(move |connection| lane_acts::list(connection, &filter)))
     }
 
-    fn let_pass(&self, _lane: &Lane, _now: Now) -> StoreFuture<'_, bool> {
-        Box::pin(async { Ok(false) })
+    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+        let lane = lane.clone();
+        Box::pin(self.write_and_ring(move |connection| {
+            lane_acts::let_pass(connection, &lane, now.or_else(Timestamp::now))
+        }))
     }
 }
 
@@ -146,8 +154,16 @@ fn retry(connection: &Connection, id: MessageId, handler_key: &str) -> Result<bo
         .query_row(params![id, handler_key], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     let Some((version, priority)) = taken else { return Ok(false) };
-    let mut insert = connection.prepare_cached(sql!("return_ready"))?;
-    insert.execute(params![handler_key, version, priority, id, 0, 0, false])?;
+    let returning = Returning {
+        handler_key,
+        version,
+        priority,
+        message_id: id,
+        attempts: 0,
+        delayed_retries: 0,
+        suspect: false,
+    };
+    returning.make_ready(connection)?;
     Ok(true)
 }
 
@@ -182,7 +198,7 @@ fn handler_key(row: &Row<'_>, at: usize) -> Result<Option<String>> {
     Ok(Some(row.get::<_, String>(at)?).filter(|key| !key.is_empty()))
 }
 
-fn state(row: &Row<'_>, at: usize) -> Result<DeliveryState> {
+pub(crate) fn state(row: &Row<'_>, at: usize) -> Result<DeliveryState> {
     let text: String = row.get(at)?;
     DeliveryState::from_str(&text)
         .map_err(|error| Error::FromSqlConversionFailure(at, Type::Text, error.into()))

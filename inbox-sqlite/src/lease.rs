@@ -3,8 +3,8 @@ use std::time::Duration;
 use inbox_core::dispatch::Delivery;
 use inbox_core::message::MessageId;
 use inbox_core::store::{
-    Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed, StoreFuture,
-    Unreadable, Wanted,
+    AfterDead, Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed,
+    StoreFuture, Unreadable, Wanted,
 };
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, Result, params};
@@ -12,9 +12,11 @@ use rusqlite::{Connection, Result, params};
 use crate::SqliteStore;
 use crate::connection::Place;
 use crate::release::Claimed;
+use crate::room::Room;
 use crate::row::{blob, message_id};
 use crate::sql::sql;
-use crate::taken::{self, Taken, take, take_suspect};
+use crate::suspect::take_suspect;
+use crate::taken::{self, Taken, take};
 use crate::wake::listen;
 
 impl LeaseStore for SqliteStore {
@@ -77,14 +79,15 @@ fn lease(connection: &Connection, request: &LeaseRequest, now: Timestamp) -> Res
     if !claim.holds_suspect()? {
         suspect = take_suspect(connection, request)?;
     }
+    if let Some((wanted, row)) = &suspect {
+        leases.extend(claim.hold(wanted, &Room::of(connection, wanted)?, row, true)?);
+    }
     for wanted in &request.wanted {
-        let mut room = wanted.limit.get();
-        if let Some(row) = suspect.take_if(|row| row.handler_key == wanted.handler_key) {
-            leases.push(claim.hold(wanted, &row, true)?);
-            room -= 1;
-        }
-        for row in take(connection, request, wanted, room)? {
-            leases.push(claim.hold(wanted, &row, false)?);
+        let mut room = Room::of(connection, wanted)?;
+        let has_suspect = suspect.as_ref().is_some_and(|(of, _)| std::ptr::eq(*of, wanted));
+        let limit = room.of_fleet(wanted.limit.get() - u32::from(has_suspect))?;
+        for row in take(connection, request, wanted, &mut room, limit)? {
+            leases.extend(claim.hold(wanted, &room, &row, false)?);
         }
     }
     Ok(leases)
@@ -103,11 +106,25 @@ impl Claim<'_> {
         select.query_row(params![self.request.host, self.now.as_micros()], |row| row.get(0))
     }
 
-    /// Puts a row that left `ready` under a lease.
-    fn hold(&self, wanted: &Wanted, row: &Taken, suspect: bool) -> Result<Lease> {
+    /// Puts a row that left `ready` under a lease. Nothing, if another one is the head of its lane: then it
+    /// goes back behind.
+    fn hold(
+        &self,
+        wanted: &Wanted,
+        room: &Room<'_>,
+        row: &Taken,
+        suspect: bool,
+    ) -> Result<Option<Lease>> {
+        if let Some(lane) = &row.lane
+            && !lane.enter(self.connection, row.message_id, &row.handler_key, self.now)?
+        {
+            row.go_back(self.connection, suspect)?;
+            return Ok(None);
+        }
         let token = LeaseToken::new();
         let attempt = row.attempts.saturating_add(1);
         let expires_at = self.now.saturating_add(self.request.duration);
+        let is_limited = room.is_limited(row.concurrency_key.as_deref());
         self.connection.prepare_cached(sql!("lease_hold"))?.execute(params![
             blob(token.as_u128()),
             self.request.host,
@@ -121,6 +138,11 @@ impl Claim<'_> {
             wanted.max_attempts,
             self.now.as_micros(),
             expires_at.as_micros(),
+            room.first_key,
+            row.tenant,
+            row.concurrency_key,
+            wanted.terms.after_dead == AfterDead::Block,
+            row.lane.is_some() || is_limited,
         ])?;
         let mut lease = Lease {
             token,
@@ -143,6 +165,6 @@ impl Claim<'_> {
                 lease.unreadable.push(Unreadable { message_id: row.message_id, reason });
             }
         }
-        Ok(lease)
+        Ok(Some(lease))
     }
 }

@@ -8,9 +8,10 @@ use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::held::Held;
+use crate::ready::Returning;
 use crate::row::timestamp;
 use crate::sql::sql;
-use crate::{SqliteStore, fleet, routes, schedule};
+use crate::{SqliteStore, fleet, lane_acts, routes, schedule};
 
 /// Rows that one transaction moves while a handler registers.
 const PAGE: u32 = 1_000;
@@ -77,8 +78,10 @@ impl Maintain for SqliteStore {
         }))
     }
 
-    fn mend(&self, _limit: u32, _now: Now) -> StoreFuture<'_, u64> {
-        Box::pin(async { Ok(0) })
+    fn mend(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+        Box::pin(self.write_and_ring(move |connection| {
+            lane_acts::mend(connection, limit, now.or_else(Timestamp::now))
+        }))
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {
@@ -122,9 +125,17 @@ fn promote(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
     })?;
     let mut taken = taken.collect::<Result<Vec<_>>>()?;
     taken.sort();
-    let mut insert = connection.prepare_cached(sql!("return_ready"))?;
     for (_, id, key, version, priority, attempts, delayed_retries, suspect) in &taken {
-        insert.execute(params![key, version, priority, id, attempts, delayed_retries, suspect])?;
+        let returning = Returning {
+            handler_key: key,
+            version: *version,
+            priority: *priority,
+            message_id: *id,
+            attempts: *attempts,
+            delayed_retries: *delayed_retries,
+            suspect: *suspect,
+        };
+        returning.make_ready(connection)?;
     }
     Ok(taken.len() as u64)
 }
@@ -132,7 +143,7 @@ fn promote(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
 fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Result<Reclaimed> {
     let mut take = connection.prepare_cached(sql!("reclaim_take"))?;
     let taken = take.query_map(params![now.as_micros(), limit], |row| {
-        Ok((Held::read(row)?, row.get::<_, u32>(9)?))
+        Ok((Held::read(row)?, row.get::<_, u32>(11)?))
     })?;
     let mut reclaimed = Reclaimed::default();
     for (held, max_attempts) in taken.collect::<Result<Vec<_>>>()? {

@@ -19,6 +19,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "boundaries",
         sql: include_str!("../migrations/0002_boundaries.sql"),
     },
+    Migration { version: 3, name: "order", sql: include_str!("../migrations/0003_order.sql") },
     Migration { version: 4, name: "fleet", sql: include_str!("../migrations/0004_fleet.sql") },
 ];
 

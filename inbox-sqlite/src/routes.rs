@@ -14,6 +14,7 @@ pub(crate) fn register(
         return Ok(Err(refusal));
     }
     routes.iter().try_for_each(|route| register_one(connection, route, now))?;
+    routes.iter().try_for_each(|route| go_on(connection, route))?;
     known(connection, routes).map(Ok)
 }
 
@@ -61,6 +62,17 @@ fn register_one(connection: &Connection, route: &Route, now: Timestamp) -> Resul
     let supersedes = serde_json::Value::from(supersedes.clone()).to_string();
     let mut restore = connection.prepare_cached(sql!("route_restore"))?;
     restore.execute(params![contract, handler_key, supersedes])?;
+    Ok(())
+}
+
+/// A new key goes on where the first that it supersedes is.
+fn go_on(connection: &Connection, route: &Route) -> Result<()> {
+    let Route { contract, handler_key, supersedes, .. } = route;
+    let mut first = connection.prepare_cached(sql!("route_first"))?;
+    first.execute(params![contract, handler_key, supersedes.first()])?;
+    for old in supersedes {
+        first.execute(params![contract, old, None::<&str>])?;
+    }
     Ok(())
 }
 

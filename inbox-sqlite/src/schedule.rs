@@ -7,6 +7,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::SqliteStore;
+use crate::ready::make_ready;
 use crate::row::{blob, headers_json, payload_value, stored_message};
 use crate::sql::sql;
 
@@ -95,8 +96,8 @@ pub(crate) fn route(
     now: Timestamp,
 ) -> Result<usize> {
     if due_at <= now {
-        let mut insert = connection.prepare_cached(sql!("accept_ready"))?;
-        return insert.execute(params![contract, version, priority, message_id]);
+        let parameters = params![contract, version, priority, message_id];
+        return make_ready(connection, sql!("accept_ready"), parameters);
     }
     let mut insert = connection.prepare_cached(sql!("accept_waiting"))?;
     insert.execute(params![contract, version, priority, message_id, due_at.as_micros()])

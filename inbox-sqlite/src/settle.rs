@@ -8,6 +8,7 @@ use crate::held::Held;
 use crate::release::{abandon, give_back, release};
 use crate::row::blob;
 use crate::sql::sql;
+use crate::wake::Turns;
 
 impl StateStore for SqliteStore {
     fn settle(
@@ -15,10 +16,14 @@ impl StateStore for SqliteStore {
         settles: Vec<Settle>,
         now: Now,
     ) -> StoreFuture<'_, Vec<std::result::Result<DeliveryState, LeaseLost>>> {
-        Box::pin(self.write_and_ring(move |connection| {
-            let now = now.or_else(Timestamp::now);
-            settles.iter().map(|one| settle(connection, one, now)).collect()
-        }))
+        Box::pin(async move {
+            let settled = self.write_and_ring(move |connection| {
+                let (now, mut freed) = (now.or_else(Timestamp::now), false);
+                let settled = settles.iter().map(|one| settle(connection, one, now, &mut freed));
+                Ok(Turns { answer: settled.collect::<Result<Vec<_>>>()?, freed })
+            });
+            Ok(settled.await?.answer)
+        })
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
@@ -34,6 +39,7 @@ fn settle(
     connection: &Connection,
     one: &Settle,
     now: Timestamp,
+    freed: &mut bool,
 ) -> Result<std::result::Result<DeliveryState, LeaseLost>> {
     let held = connection
         .prepare_cached(sql!("settle_take"))?
@@ -43,6 +49,7 @@ fn settle(
         )
         .optional()?;
     let Some(held) = held else { return Ok(Err(LeaseLost(one.token))) };
+    *freed |= held.bound;
     match &one.settlement {
         Settlement::Done(outcome) => held.done(connection, *outcome, now)?,
         // Whoever cancelled it wants no other attempt, and no dead letter.

@@ -17,6 +17,9 @@ impl Table {
             match self.deliveries[&name].place {
                 Place::Ready { .. } | Place::Waiting { .. } => {
                     self.move_to(&name, Place::cancelled(now));
+                    self.hand_on(&name, true, now);
+                    // One behind it may have its turn.
+                    self.bell.ring();
                     cancelled.at_once += 1;
                 }
                 Place::Lease(token) => {
@@ -47,12 +50,15 @@ impl Table {
                     let (due_at, error) = (Some(start), error.clone());
                     Place::Waiting { due_at, reason, error }
                 }
+                // It keeps its turn.
+                Place::Ready { seq } if start <= now => Place::Ready { seq: *seq },
                 Place::Ready { .. } | Place::Waiting { .. } => {
                     self.ready_or_waiting(Some(start), now)
                 }
                 Place::Lease(_) | Place::Dead { .. } | Place::Done { .. } => continue,
             };
             self.move_to(&name, place);
+            self.bell.ring();
             moved += 1;
         }
         moved

@@ -109,12 +109,13 @@ impl Inspect for MemoryStore {
         self.verb(|table| table.hosts.values().cloned().collect())
     }
 
-    fn lanes(&self, _filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
-        Box::pin(async { Ok(Vec::new()) })
+    fn lanes(&self, filter: LaneFilter) -> StoreFuture<'_, Vec<LaneRecord>> {
+        self.verb(move |table| table.list_lanes(&filter))
     }
 
-    fn let_pass(&self, _lane: &Lane, _now: Now) -> StoreFuture<'_, bool> {
-        Box::pin(async { Ok(false) })
+    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+        let lane = lane.clone();
+        self.verb(move |table| table.let_pass(&lane, now.or_else(Timestamp::now)))
     }
 }
 
@@ -132,7 +133,7 @@ impl Table {
         rows.map(|(name, row)| self.record(name, row))
     }
 
-    fn record(&self, name: &Name, row: &Row) -> DeliveryRecord {
+    pub(crate) fn record(&self, name: &Name, row: &Row) -> DeliveryRecord {
         let mut record = DeliveryRecord {
             message_id: name.0,
             handler_key: name.1.clone(),

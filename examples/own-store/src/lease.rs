@@ -6,7 +6,8 @@ use inbox::Timestamp;
 use inbox::dispatch::Delivery;
 use inbox::store::Now;
 use inbox::store::{
-    Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreFuture, Wanted,
+    AfterDead, Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreFuture,
+    Wanted,
 };
 
 use crate::MemoryStore;
@@ -56,15 +57,20 @@ impl Table {
         let ready = self.ready_for(request, wanted).into_iter();
         let mut leases = Vec::new();
         let mut left = wanted.limit.get() as usize;
-        if let Some(name) = ready.clone().find(|name| Some(name) == suspect) {
+        let is_suspect = |name: &Name| Some(name) == suspect && self.has_room(wanted, name, &[]);
+        if let Some(name) = ready.clone().find(is_suspect) {
             leases.push(self.hold(&[name], request, wanted, now));
             left -= 1;
         }
-        let batch = ready.filter(|name| !self.deliveries[name].suspect).take(left);
-        let batch: Vec<_> = batch.collect();
-        if !batch.is_empty() {
-            leases.push(self.hold(&batch, request, wanted, now));
+        let mut batch = Vec::new();
+        for name in ready.filter(|name| !self.deliveries[name].suspect) {
+            if batch.len() < left && self.has_room(wanted, &name, &batch) {
+                batch.push(name);
+            }
         }
+        let size = if wanted.terms.apart { 1 } else { batch.len().max(1) };
+        let together = batch.chunks(size);
+        leases.extend(together.map(|names| self.hold(names, request, wanted, now)));
         leases
     }
 
@@ -73,8 +79,11 @@ impl Table {
         if self.holds_suspect(&request.host) {
             return None;
         }
-        let wanted = request.wanted.iter().flat_map(|wanted| self.ready_for(request, wanted));
-        let suspects = wanted.filter(|name| self.deliveries[name].suspect);
+        let suspects = request.wanted.iter().flat_map(|wanted| {
+            let ready = self.ready_for(request, wanted).into_iter();
+            let suspects = ready.filter(|name| self.deliveries[name].suspect);
+            suspects.filter(|name| self.has_room(wanted, name, &[]))
+        });
         suspects.min_by_key(|name| match self.deliveries[name].place {
             Place::Ready { seq } => seq,
             _ => u64::MAX,
@@ -95,7 +104,9 @@ impl Table {
             }
         }
         found.sort();
-        found.into_iter().map(|(_, _, name)| name).collect()
+        let mut found = found.into_iter().map(|(_, _, name)| name).collect();
+        self.keep_turns(&mut found);
+        found
     }
 
     fn holds_suspect(&self, host: &str) -> bool {
@@ -121,10 +132,14 @@ impl Table {
             leased_at: now,
             expires_at,
             max_attempts: wanted.max_attempts.get(),
+            blocks: wanted.terms.after_dead == AfterDead::Block,
             open: names.iter().map(|(id, _)| *id).collect(),
             cancelled: BTreeSet::new(),
         };
         self.leases.insert(token, held);
+        for name in names {
+            self.enter_lane(name, now);
+        }
         let deliveries = names.iter().filter_map(|name| self.attempt(name, token)).collect();
         // Memory does not rot: no row is unreadable here.
         let (leased_at, unreadable) = (now, Vec::new());

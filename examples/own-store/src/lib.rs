@@ -6,7 +6,9 @@
 mod act;
 mod fleet;
 mod inspect;
+mod lanes;
 mod lease;
+mod limits;
 mod maintain;
 mod reclaim;
 mod routes;

@@ -60,6 +60,7 @@ impl Maintain for MemoryStore {
     }
 
     fn mend(&self, _limit: u32, _now: Now) -> StoreFuture<'_, u64> {
+        // No verb can be cut off halfway, and nobody else gets at memory: there is nothing to mend.
         Box::pin(async { Ok(0) })
     }
 }

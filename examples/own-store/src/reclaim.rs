@@ -14,7 +14,9 @@ impl Table {
         let lost: Vec<_> = lost.take(limit).collect();
         let mut reclaimed = Reclaimed::default();
         for (token, name) in lost {
+            let blocks = self.leases.get(&token).is_none_or(|held| held.blocks);
             *self.lose(token, &name, now, &mut reclaimed) += 1;
+            self.hand_on(&name, blocks, now);
         }
         reclaimed
     }

@@ -27,6 +27,13 @@ impl Table {
     pub(crate) fn register(&mut self, route: &Route) {
         let Route { contract, handler_key, supersedes, context } = route;
         self.context.clone_from(context);
+        // A new key goes on where the first that it supersedes is; one that was in use stays where it was.
+        let before = supersedes.first().map_or(handler_key, |old| old);
+        let first_key = self.first_key(before);
+        self.first_keys.entry(handler_key.clone()).or_insert(first_key);
+        for old in supersedes {
+            self.first_keys.entry(old.clone()).or_insert_with(|| old.clone());
+        }
         let own = self.entry(contract, handler_key);
         if own.retired {
             // An operator closed it, and only an operator opens it: it takes nobody's place.

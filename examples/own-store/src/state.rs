@@ -42,12 +42,13 @@ impl Table {
         }
         let name = (message_id, Some(held.handler_key.clone()));
         let (leased_at, cancelled) = (held.leased_at, held.cancelled.contains(&message_id));
+        let blocks = held.blocks;
         if held.open.is_empty() {
             self.leases.remove(&token);
         }
         let ready = self.ready();
         let row = self.deliveries.get_mut(&name)?;
-        let (attempt, handler_key) = (row.attempts, name.1?);
+        let (attempt, handler_key) = (row.attempts, name.1.clone()?);
         let failure = |error: ErrorReport| AttemptRecord {
             handler_key,
             attempt,
@@ -81,6 +82,9 @@ impl Table {
             false => (place, state),
         };
         row.place = place;
+        self.hand_on(&name, blocks, now);
+        // Others may have waited for room.
+        self.bell.ring();
         self.attempts.entry(message_id).or_default().extend(failure);
         Some(state)
     }
@@ -91,11 +95,13 @@ impl Table {
         for id in held.open {
             let cancelled = held.cancelled.contains(&id);
             let place = if cancelled { Place::cancelled(now) } else { self.ready() };
-            if let Some(row) = self.deliveries.get_mut(&(id, Some(held.handler_key.clone()))) {
+            let name = (id, Some(held.handler_key.clone()));
+            if let Some(row) = self.deliveries.get_mut(&name) {
                 row.attempts -= 1;
                 row.place = place;
                 returned += u64::from(!cancelled);
             }
+            self.hand_on(&name, held.blocks, now);
         }
         returned
     }

@@ -6,6 +6,8 @@ use inbox::schedule::Priority;
 use inbox::settle::DoneOutcome;
 use inbox::store::{AttemptRecord, Bell, HostRecord, KnownRoute, LeaseToken, StoredMessage};
 
+use crate::lanes::{Head, LaneName};
+
 /// All there is. A database has a table for each of these.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
@@ -18,6 +20,10 @@ pub(crate) struct Table {
     /// By contract and handler key. One that was superseded is kept: an old program may register at
     /// any time.
     pub(crate) routes: BTreeMap<(String, String), KnownRoute>,
+    /// The key that each handler had first.
+    pub(crate) first_keys: BTreeMap<String, String>,
+    /// Ordering keys in use: there is no place for a second head.
+    pub(crate) lanes: BTreeMap<LaneName, Head>,
     /// The bounded context of all of them.
     pub(crate) context: String,
     /// By name.
@@ -80,6 +86,8 @@ pub(crate) struct Held {
     pub(crate) leased_at: Timestamp,
     pub(crate) expires_at: Timestamp,
     pub(crate) max_attempts: u32,
+    /// Whether those behind one that is dead wait.
+    pub(crate) blocks: bool,
     /// What is not settled yet; without any there is no lease.
     pub(crate) open: BTreeSet<MessageId>,
     /// What of it the worker is to stop.

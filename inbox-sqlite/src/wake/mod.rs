@@ -4,4 +4,4 @@ mod listen;
 mod rings;
 
 pub(crate) use listen::listen;
-pub(crate) use rings::{Moved, Rings};
+pub(crate) use rings::{Moved, Rings, Turns};

@@ -1,4 +1,4 @@
-use inbox_core::store::{Accepted, Bell, DeliveryState, LeaseLost, Reclaimed};
+use inbox_core::store::{Accepted, Bell, Cancelled, DeliveryState, LeaseLost, Reclaimed};
 
 /// What a verb answers that may make something ready.
 pub(crate) trait Moved {
@@ -18,8 +18,27 @@ impl Moved for u64 {
 }
 
 impl Moved for Reclaimed {
+    /// What is dead or done may have held a lane, or room that others wait for.
     fn is_any(&self) -> bool {
-        self.returned > 0
+        self.moved() > 0
+    }
+}
+
+impl Moved for Cancelled {
+    fn is_any(&self) -> bool {
+        false
+    }
+}
+
+/// An answer, and whether others may have their turn because something came to its end.
+pub(crate) struct Turns<T> {
+    pub(crate) answer: T,
+    pub(crate) freed: bool,
+}
+
+impl<T: Moved> Moved for Turns<T> {
+    fn is_any(&self) -> bool {
+        self.freed || self.answer.is_any()
     }
 }
 

@@ -27,6 +27,7 @@ impl World {
             assert!(before.is_none_or(|before| before == record), "{before:?} is now {record:?}");
         }
         self.held_as_leased(&seen);
+        self.one_of_each_lane();
         self.seen = seen;
     }
 
@@ -51,7 +52,12 @@ fn reachable(record: &DeliveryRecord) -> bool {
         DeliveryState::Pending => record.handler_key.is_some(),
         DeliveryState::Processing => record.lease_expires_at.is_some(),
         // By promote, or by whoever registers a route.
-        DeliveryState::Waiting => record.due_at.is_some() || record.handler_key.is_none(),
+        DeliveryState::Waiting if record.due_at.is_some() => true,
+        // By whoever ends what it waits behind.
+        DeliveryState::Waiting => {
+            record.handler_key.is_none()
+                || matches!(record.reason.as_deref(), Some("lane" | "slot"))
+        }
         _ => record.settled_at.is_some(),
     }
 }

@@ -1,4 +1,4 @@
-use inbox_core::store::DeliveryState;
+use inbox_core::store::{AfterDead, DeliveryState, LaneFilter};
 
 use super::model::World;
 use crate::conformance::kit::{DONE, SECOND, wanted};
@@ -12,7 +12,7 @@ impl World {
         for _ in 0..ROUNDS {
             self.pass(SECOND * 3_600);
             if !self.round().await {
-                return self.all_settled();
+                return self.all_settled().await;
             }
         }
         panic!("after {ROUNDS} rounds deliveries still move: {:?}", self.seen)
@@ -31,6 +31,7 @@ impl World {
         all.dedup();
         for wanted in &mut all {
             wanted.versions = vec![1, 2];
+            wanted.terms.after_dead = AfterDead::Pass;
         }
         let held = host.lease_wanted(all).await;
         self.hold(&held);
@@ -43,10 +44,13 @@ impl World {
         moved > 0 || !held.is_empty()
     }
 
-    fn all_settled(&self) {
+    async fn all_settled(&self) {
         for record in self.seen.values() {
             let unrouted = record.handler_key.is_none() && record.state == DeliveryState::Waiting;
             assert!(record.state.is_terminal() || unrouted, "it never ends: {record:?}");
         }
+        let lanes = self.hosts[0].lanes(LaneFilter::default()).await;
+        assert!(lanes.is_empty(), "nobody is left in these: {lanes:?}");
+        assert_eq!(self.hosts[0].mend(100).await, 0, "and nothing is broken");
     }
 }

@@ -1,9 +1,10 @@
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use inbox_core::message::MessageId;
 use inbox_core::settle::{DeadReason, DoneOutcome, Settlement};
 use inbox_core::store::{
-    DeliveryState, LeaseLost, LeaseRequest, LeaseToken, Renewed, Settle, Wanted,
+    AfterDead, DeliveryState, LeaseLost, LeaseRequest, LeaseToken, Renewed, Settle, Terms, Wanted,
 };
 
 use super::model::{Lease, TENANTS, World};
@@ -17,6 +18,7 @@ impl World {
             let contract = self.contract();
             let mut wanted = wanted(&self.handler_key(&contract), limit);
             wanted.versions = (1..3).filter(|_| self.chance.u8(0..4) > 0).collect();
+            wanted.terms = self.terms();
             if !asked.iter().any(|other| other.handler_key == wanted.handler_key) {
                 asked.push(wanted);
             }
@@ -24,8 +26,18 @@ impl World {
         let host = self.host();
         let tenants = TENANTS.iter().filter(|_| self.chance.bool()).map(|&one| one.to_owned());
         let tenants = Some(tenants.collect()).filter(|_| self.chance.u8(0..3) == 0);
-        let held = host.lease_requested(LeaseRequest { tenants, ..host.request(asked) }).await;
+        let request = LeaseRequest { tenants, ..host.request(asked.clone()) };
+        let held = host.lease_requested(request).await;
         self.hold(&held);
+        self.keeps_limits(&asked, &held);
+    }
+
+    /// Nothing blocks for good, so that everything comes to its end. In some walks there are limits, which
+    /// differ from worker to worker.
+    fn terms(&mut self) -> Terms {
+        let fleet = NonZeroU32::new(self.chance.u32(1..5)).filter(|_| self.seed % 2 == 1);
+        let per_key = NonZeroU32::new(self.chance.u32(1..3)).filter(|_| self.seed % 4 > 1);
+        Terms { apart: self.chance.bool(), after_dead: AfterDead::Pass, fleet, per_key }
     }
 
     pub(super) fn hold(&mut self, held: &[Held]) {

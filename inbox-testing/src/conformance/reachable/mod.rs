@@ -4,6 +4,7 @@ mod check;
 mod drain;
 mod leases;
 mod model;
+mod shared;
 mod steps;
 
 use std::any::Any;

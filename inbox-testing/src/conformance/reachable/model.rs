@@ -30,10 +30,22 @@ pub(super) struct World {
     pub(super) stopped: BTreeSet<Name>,
     /// Every lease that was ever given, until when it holds, and what of it is open.
     pub(super) leases: BTreeMap<LeaseToken, Lease>,
+    /// The messages that have an ordering key or a concurrency key.
+    pub(super) keyed: BTreeMap<MessageId, Keys>,
+    /// The key that each handler had first, by which lanes and limits go.
+    pub(super) first_keys: BTreeMap<String, String>,
     /// What the store said after the last step.
     pub(super) seen: BTreeMap<Name, DeliveryRecord>,
     /// The last delivery of the walk before. Nothing up to there moves any more.
     pub(super) after: Option<Cursor>,
+}
+
+/// What a message shares with others of its tenant.
+#[derive(Clone)]
+pub(super) struct Keys {
+    pub(super) tenant: String,
+    pub(super) ordering: Option<String>,
+    pub(super) concurrency: Option<String>,
 }
 
 pub(super) struct Lease {
@@ -55,6 +67,8 @@ impl World {
             keys: BTreeSet::new(),
             stopped: BTreeSet::new(),
             leases: BTreeMap::new(),
+            keyed: BTreeMap::new(),
+            first_keys: BTreeMap::new(),
             seen: BTreeMap::new(),
             after: None,
         }

@@ -3,7 +3,7 @@ use std::time::Duration;
 use inbox_core::message::Envelope;
 use inbox_core::schedule::{Priority, Start};
 
-use super::model::{Name, TENANTS, World};
+use super::model::{Keys, Name, TENANTS, World};
 use crate::conformance::kit::{SECOND, is_new, of_tenant, route_of};
 
 impl World {
@@ -41,6 +41,9 @@ impl World {
             let expected = key.is_none_or(|key| self.keys.insert(key));
             assert_eq!(is_new(answer), expected, "whether {} is new", message.id);
             if expected {
+                let (ordering, concurrency) = (message.ordering_key, message.concurrency_key);
+                let keys = Keys { tenant: message.tenant, ordering, concurrency };
+                self.keyed.insert(message.id, keys);
                 self.deliver(message.id, &message.contract);
                 self.contracts.insert(message.id, message.contract);
             }
@@ -53,6 +56,11 @@ impl World {
         if self.chance.bool() {
             envelope.message.idempotency_key = Some(format!("key-{}", self.chance.u8(0..20)));
         }
+        let shared = |chance: &mut fastrand::Rng| {
+            chance.bool().then(|| format!("shared-{}", chance.u8(0..2)))
+        };
+        envelope.message.ordering_key = shared(&mut self.chance);
+        envelope.message.concurrency_key = shared(&mut self.chance);
         envelope.priority = if self.chance.bool() { Priority::High } else { Priority::Low };
         envelope.start = match self.chance.u8(0..4) {
             0 => Start::After(SECOND * self.chance.u32(0..60)),
@@ -96,6 +104,13 @@ impl World {
         let host = self.host();
         host.register_all(vec![route_of(&contract, &key, supersedes)]).await;
 
+        // A key goes on where the one was that it superseded when it was new.
+        let before = if replaces { &old } else { &key };
+        let first_key = self.first_keys.get(before).unwrap_or(before).clone();
+        self.first_keys.entry(key.clone()).or_insert(first_key);
+        if replaces {
+            self.first_keys.entry(old.clone()).or_insert_with(|| old.clone());
+        }
         self.superseded.extend(supersedes.iter().map(|&old| old.to_owned()));
         let routes = self.routes.entry(contract.clone()).or_default();
         routes.insert(key);

@@ -1,0 +1,2 @@
+-- Nobody is left in the lane.
+DELETE FROM inbox_lane WHERE handler_key = ?1 AND tenant = ?2 AND ordering_key = ?3
