@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use inbox::store::{DeliveryState, StoreErrorKind};
+use inbox::store::{DeliveryState, Inspect as _, StoreErrorKind};
 use inbox_tests::faulty::{Trouble, Verb};
 use tokio::time::Instant;
 
@@ -18,6 +18,53 @@ async fn a_cancellation_reaches_a_handler_that_runs() {
     inbox.cancel(id).await.unwrap();
     gate.ended(1).await;
     assert_eq!(all_are(&store, DeliveryState::Cancelled).await, 1);
+    host.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancellation_between_a_claim_and_its_answer_reaches_the_handler() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty(&gate).await;
+    store.trouble(Verb::Lease, Trouble::LateAnswer(Duration::from_secs(5)), 1);
+    let id = schedule(inbox.scheduler(), 0..1, What::WaitOrStop).await[0];
+    let host = inbox.start().unwrap();
+    assert_eq!(all_are(&store, DeliveryState::Processing).await, 1);
+    assert_eq!(inbox.cancel(id).await.unwrap().asked, 1);
+    assert!(gate.seen().began.is_empty(), "the host does not know yet what it holds");
+    // Begun or not: it is not tried again, and does not complete.
+    assert_eq!(all_are(&store, DeliveryState::Cancelled).await, 1);
+    host.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_cancelled_while_it_waited_is_not_begun() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty_builder(&gate).await;
+    let inbox = inbox
+        .concurrency(1)
+        .only_handlers(["work"])
+        .lease_duration(Duration::from_secs(3))
+        .build()
+        .await
+        .unwrap();
+    // Fast at first, so that the host leases ahead.
+    schedule(inbox.scheduler(), 0..50, What::Pass).await;
+    let host = inbox.start().unwrap();
+    gate.ended(50).await;
+    schedule(inbox.scheduler(), 50..51, What::Wait).await;
+    gate.began(51).await;
+    let id = schedule(inbox.scheduler(), 51..52, What::Pass).await[0];
+    health_is(&inbox, |health| health.load.buffered == 1).await;
+    assert_eq!(inbox.cancel(id).await.unwrap().asked, 1);
+    // By the clock that stands still: a renewal lies between, and the buffer is not stale yet.
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    gate.permit(1);
+    let state = async || store.show(id).await.unwrap().unwrap().deliveries[0].state;
+    while state().await == DeliveryState::Processing {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(state().await, DeliveryState::Cancelled);
+    assert!(!gate.seen().began.contains_key(&51), "{:?}", gate.seen());
     host.shutdown(Duration::ZERO).await;
 }
 
