@@ -66,12 +66,13 @@ impl<'a> Client<'a> {
                 let statement = transaction.prepare_cached(text).await.map_err(translate)?;
                 named(transaction.client(), &statement, parameters).await
             }
-            Self::TheirUnit(transaction) => in_unit(transaction, text, parameters).await,
+            // In boxes, so that others do not carry their size.
             Self::WithinUnit(transaction, Owner::Store) => {
-                let statement = transaction.prepare_cached(text).await.map_err(translate)?;
-                planned_as_ours(transaction, named(transaction, &statement, parameters)).await
+                Box::pin(planned_as_ours(transaction, text, parameters)).await
             }
-            Self::WithinUnit(transaction, _) => in_unit(transaction, text, parameters).await,
+            Self::TheirUnit(transaction) | Self::WithinUnit(transaction, _) => {
+                Box::pin(in_unit(transaction, text, parameters)).await
+            }
         };
         rows.map_err(translate)
     }
@@ -226,12 +227,17 @@ async fn in_unit(
 /// round trip. After an error nothing can be done in the transaction, settings included.
 async fn planned_as_ours(
     transaction: &HandlerTransaction,
-    statement: impl Future<Output = Result<Vec<Row>, Error>>,
+    text: &str,
+    parameters: Parameters<'_>,
 ) -> Result<Vec<Row>, Error> {
+    let statement = transaction.prepare_cached(text).await?;
     let ours = local(SESSION);
-    let (beginning, rows, ended) =
-        join3(transaction.batch_execute(&ours), statement, transaction.batch_execute(UNIT_THEIRS))
-            .await;
+    let (beginning, rows, ended) = join3(
+        transaction.batch_execute(&ours),
+        named(transaction, &statement, parameters),
+        transaction.batch_execute(UNIT_THEIRS),
+    )
+    .await;
     beginning?;
     let rows = rows?;
     ended?;
