@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use inbox_core::message::Envelope;
 use inbox_core::schedule::{Priority, Start};
+use inbox_core::store::DeliveryRecord;
 
 use super::model::{Keys, Name, TENANTS, World};
 use crate::conformance::kit::{SECOND, is_new, of_tenant, route_of};
@@ -57,7 +58,7 @@ impl World {
             envelope.message.idempotency_key = Some(format!("key-{}", self.chance.u8(0..20)));
         }
         let shared = |chance: &mut fastrand::Rng| {
-            chance.bool().then(|| format!("shared-{}", chance.u8(0..2)))
+            (chance.u8(0..3) > 0).then(|| format!("shared-{}", chance.u8(0..2)))
         };
         envelope.message.ordering_key = shared(&mut self.chance);
         envelope.message.concurrency_key = shared(&mut self.chance);
@@ -70,9 +71,14 @@ impl World {
         envelope
     }
 
-    /// Any message of the walk, whatever has become of it, or one of its handlers.
+    /// Any message of the walk, whatever has become of it, or one of its handlers. Mostly one that has been
+    /// leased and has not come to its end: that is where lanes are.
     fn any_delivery(&mut self) -> Option<Name> {
-        let (id, key) = self.chance.choice(self.deliveries.iter())?.clone();
+        let open = |record: &DeliveryRecord| !record.state.is_terminal() && record.attempts > 0;
+        let begun = self.seen.iter().filter(|(_, record)| open(record));
+        let begun: Vec<&Name> = begun.map(|(name, _)| name).collect();
+        let begun = self.chance.choice(begun).filter(|_| self.chance.u8(0..4) > 0);
+        let (id, key) = begun.or_else(|| self.chance.choice(&self.deliveries))?.clone();
         Some((id, key.filter(|_| self.chance.bool())))
     }
 
