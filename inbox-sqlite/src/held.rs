@@ -1,6 +1,7 @@
 use inbox_core::Timestamp;
 use inbox_core::message::MessageId;
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
+use inbox_core::store::AfterDead;
 use rusqlite::{Connection, Result, Row, params};
 
 use crate::lanes::hand_on;
@@ -20,8 +21,8 @@ pub(crate) struct Held {
     pub(crate) leased_at: Timestamp,
     /// Someone wants no other attempt.
     pub(crate) cancelled: bool,
-    /// Those behind it in its lane wait if it is dead.
-    blocks: bool,
+    /// What becomes of those behind it in its lane.
+    after_dead: AfterDead,
     /// Others may wait for its end.
     pub(crate) bound: bool,
 }
@@ -39,7 +40,7 @@ impl Held {
             suspect: row.get(6)?,
             leased_at: timestamp(row, 7)?,
             cancelled: row.get(8)?,
-            blocks: row.get(9)?,
+            after_dead: if row.get(9)? { AfterDead::Block } else { AfterDead::Pass },
             bound: row.get(10)?,
         })
     }
@@ -122,7 +123,7 @@ impl Held {
             error.text,
             now.as_micros()
         ])?;
-        if !self.blocks {
+        if self.after_dead == AfterDead::Pass {
             hand_on(connection, self.id(), &self.handler_key, now)?;
         }
         self.record(connection, error, now)
