@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use inbox_core::store::{Terms, Wanted};
 
 use super::{limited, sharing};
 use crate::conformance::TestDatabase;
-use crate::conformance::kit::{Bench, DONE, all_at_once};
+use crate::conformance::kit::{Bench, DONE, Held, all_at_once};
 
 const WORKERS: usize = 8;
 const MESSAGES: usize = 60;
@@ -31,19 +31,19 @@ pub async fn eight_workers_at_once_never_exceed_a_limit(database: &dyn TestDatab
                 let leased = worker.lease_wanted(vec![wanted.clone()]).await;
                 // Some stores never wait: whoever holds something must get on all the same.
                 tokio::task::yield_now().await;
-                let key = |at: usize| leased[at].delivery.message.concurrency_key.clone();
-                for at in 0..leased.len() {
-                    let mut held = held.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                    *held.entry(key(at).unwrap_or_default()).or_default() += 1;
+                let key = |one: &Held| one.delivery.message.concurrency_key.clone();
+                for one in &leased {
+                    let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+                    *held.entry(key(one).unwrap_or_default()).or_default() += 1;
                     assert!(held.values().all(|count| *count <= 2), "of one key: {held:?}");
                     assert!(held.values().sum::<usize>() <= 3, "of the fleet: {held:?}");
                 }
-                for at in 0..leased.len() {
+                for one in &leased {
                     tokio::task::yield_now().await;
                     if let Ok(mut held) = held.lock() {
-                        *held.entry(key(at).unwrap_or_default()).or_default() -= 1;
+                        *held.entry(key(one).unwrap_or_default()).or_default() -= 1;
                     }
-                    worker.settled(&leased[at], DONE).await;
+                    worker.settled(one, DONE).await;
                     done.fetch_add(1, Ordering::SeqCst);
                 }
             }
