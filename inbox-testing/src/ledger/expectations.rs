@@ -1,5 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
+use inbox_core::message::MessageId;
+
 /// What a test knows besides the rules that always hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Expectations {
@@ -7,6 +9,17 @@ pub struct Expectations {
     ordered: bool,
     settled: bool,
     operator_retries: bool,
+    turns: Vec<Group>,
+    alone: Vec<Group>,
+}
+
+/// Messages of one handler that a rule is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) handler_key: String,
+    /// What they share, for a sentence.
+    pub(super) name: String,
+    pub(super) messages: Vec<MessageId>,
 }
 
 impl Expectations {
@@ -32,6 +45,32 @@ impl Expectations {
     #[must_use]
     pub fn ordered(mut self) -> Self {
         self.ordered = true;
+        self
+    }
+
+    /// The handler had these messages, which share the ordering key `name`, one at a time and in this
+    /// order: none began before the one in front of it had succeeded. For tests that know the order by
+    /// other means than the receipts, of which a kill may take some.
+    #[must_use]
+    pub fn in_turn(
+        mut self,
+        handler_key: impl Into<String>,
+        name: impl Into<String>,
+        messages: impl IntoIterator<Item = MessageId>,
+    ) -> Self {
+        self.turns.push(Group::new(handler_key, name, messages));
+        self
+    }
+
+    /// The handler had these messages, which share the limit `name`, one at a time, in any order.
+    #[must_use]
+    pub fn one_at_a_time(
+        mut self,
+        handler_key: impl Into<String>,
+        name: impl Into<String>,
+        messages: impl IntoIterator<Item = MessageId>,
+    ) -> Self {
+        self.alone.push(Group::new(handler_key, name, messages));
         self
     }
 
@@ -66,5 +105,24 @@ impl Expectations {
 
     pub(super) fn has_operator_retries(&self) -> bool {
         self.operator_retries
+    }
+
+    pub(super) fn turns(&self) -> &[Group] {
+        &self.turns
+    }
+
+    pub(super) fn alone(&self) -> &[Group] {
+        &self.alone
+    }
+}
+
+impl Group {
+    fn new(
+        handler_key: impl Into<String>,
+        name: impl Into<String>,
+        messages: impl IntoIterator<Item = MessageId>,
+    ) -> Self {
+        let messages = messages.into_iter().collect();
+        Self { handler_key: handler_key.into(), name: name.into(), messages }
     }
 }

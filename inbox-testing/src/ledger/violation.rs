@@ -20,6 +20,8 @@ pub enum Rule {
     CompletedBySuccess,
     /// Messages with one ordering key are handled one at a time, in order.
     InOrder,
+    /// No more run at once than a limit lets.
+    WithinLimits,
     /// Whatever is not settled will be found by someone.
     Reachable,
     /// Everything is settled.

@@ -15,4 +15,5 @@ mod receipts;
 mod report;
 mod story;
 mod torn;
+mod turns;
 mod writers;

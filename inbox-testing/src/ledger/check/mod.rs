@@ -8,6 +8,7 @@ mod lost;
 mod order;
 mod overlap;
 mod reach;
+mod turns;
 
 use inbox_core::store::DeliveryRecord;
 
@@ -32,6 +33,7 @@ impl History {
         attempts::check(&evidence, &mut found);
         completed::check(&evidence, &mut found);
         order::check(&evidence, &mut found);
+        turns::check(&evidence, &mut found);
         reach::check(&evidence, &mut found);
         let summary = evidence.summary();
         match found.0.is_empty() {

@@ -26,7 +26,9 @@ pub(super) fn check(evidence: &Evidence<'_>, found: &mut Found) {
 fn unreachable(delivery: &DeliveryRecord) -> Option<&'static str> {
     match delivery.state {
         DeliveryState::Waiting => {
-            let found = delivery.due_at.is_some() || delivery.handler_key.is_none();
+            // Whoever ends what it waits behind finds it.
+            let is_behind = matches!(delivery.reason.as_deref(), Some("lane" | "slot"));
+            let found = delivery.due_at.is_some() || delivery.handler_key.is_none() || is_behind;
             (!found).then_some("for no moment and for no handler")
         }
         DeliveryState::Processing => {
