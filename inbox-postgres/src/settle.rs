@@ -125,8 +125,10 @@ impl PostgresStore {
 
     /// What was given back is for any worker; what waits is due sooner than workers here may expect.
     pub(crate) fn ring_for(&self, Settled { states: settled, has_next }: &Settled) {
-        if *has_next || settled.values().any(|state| *state == DeliveryState::Pending) {
+        if settled.values().any(|state| *state == DeliveryState::Pending) {
             self.ring_everywhere();
+        } else if *has_next {
+            self.ring_here_first();
         } else if settled.values().any(|state| *state == DeliveryState::Waiting) {
             self.ring_here();
         }

@@ -62,6 +62,16 @@ impl PostgresStore {
         }
     }
 
+    /// Tells workers here that someone has a turn, and the others in a while: who settled the one before has
+    /// room for it.
+    pub(crate) fn ring_here_first(&self) {
+        self.ring_here();
+        let notifier = &self.inner().notifier;
+        if notifier.channel.is_some() && notifier.news().hand_on(Instant::now()) {
+            self.tell();
+        }
+    }
+
     /// Tells all workers, again and again for a while: when the caller commits is not known here.
     pub(crate) fn ring_until_committed(&self) {
         self.inner().notifier.news().expect(Instant::now());

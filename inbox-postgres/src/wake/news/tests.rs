@@ -18,6 +18,34 @@ fn the_first_news_is_told_at_once_and_what_follows_together() {
 }
 
 #[test]
+fn turns_that_are_handed_on_here_are_told_together_in_a_while() {
+    let (mut news, start) = (News::default(), Instant::now());
+    assert!(news.hand_on(start) && news.watch());
+    assert_eq!(news.next(start), Next::Wait(start + HANDED_ON));
+    let later = start + HANDED_ON / 2;
+    assert!(!news.hand_on(later), "someone will tell it");
+    assert_eq!(
+        news.next(later),
+        Next::Wait(start + HANDED_ON),
+        "and the next one puts off nothing"
+    );
+    assert_eq!(news.next(start + HANDED_ON), TOLD);
+    assert_eq!(news.next(start + HANDED_ON), Next::Nothing);
+}
+
+#[test]
+fn fresh_news_does_not_wait_for_a_turn_that_was_handed_on_and_the_end_waits_for_nothing() {
+    let (mut news, start) = (News::default(), Instant::now());
+    news.hand_on(start);
+    assert!(news.add());
+    assert_eq!(news.next(start), TOLD);
+    assert_eq!(news.next(start + HANDED_ON), Next::Nothing, "all are told");
+    news.hand_on(start);
+    assert_eq!(news.last(), TOLD);
+    assert_eq!(news.last(), Next::Nothing);
+}
+
+#[test]
 fn news_that_nobody_was_there_to_tell_does_not_silence_what_follows() {
     let mut news = News::default();
     assert!(news.add());
