@@ -3,7 +3,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use inbox::store::{DeliveryCount, Inspect};
-use inbox::testing::ledger::{Expectations, Ledger, Summary, stored};
+use inbox::testing::ledger::{Expectations, History, Ledger, Summary, stored};
 
 /// Commands that each process schedules although its neighbour does too.
 const SHARED: u64 = 250;
@@ -13,17 +13,17 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Processes that schedule and work off messages on one store.
 pub(crate) struct Fleet {
-    program: &'static str,
-    store: String,
     messages: u64,
-    processes: u64,
     ledger: PathBuf,
+    /// What starts the process with a number.
+    command: Box<dyn Fn(u64) -> Command>,
     workers: Vec<Child>,
     /// How far it got, and since when it is there.
     last: (u64, Instant),
 }
 
 impl Fleet {
+    /// Of messages that have nothing to do with each other, each process schedules a share.
     pub(crate) fn start(store: String, directory: &Path, processes: u64, messages: u64) -> Self {
         Self::of(env!("CARGO_BIN_EXE_ledger_worker"), store, directory, processes, messages)
     }
@@ -37,8 +37,44 @@ impl Fleet {
         messages: u64,
     ) -> Self {
         let ledger = directory.join("ledger");
-        let (workers, last) = (Vec::new(), (0, Instant::now()));
-        let mut fleet = Self { program, store, messages, processes, ledger, workers, last };
+        let share = messages / processes;
+        let command = move |ledger: &Path, number: u64| {
+            let count = (share + SHARED).min(messages - number * share);
+            let mut command = Command::new(program);
+            command.arg(&store).arg(ledger);
+            command.args([(number * share).to_string(), count.to_string()]);
+            command
+        };
+        Self::running(processes, messages, ledger, command)
+    }
+
+    /// Of messages that share `what`, each process schedules all those of some keys.
+    pub(crate) fn sharing(
+        what: &'static str,
+        store: String,
+        directory: &Path,
+        processes: u64,
+        messages: u64,
+    ) -> Self {
+        let ledger = directory.join("ledger");
+        let command = move |ledger: &Path, number: u64| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_sharing_worker"));
+            command.arg(&store).arg(ledger).arg(what);
+            command.args([number, processes, messages].map(|number| number.to_string()));
+            command
+        };
+        Self::running(processes, messages, ledger, command)
+    }
+
+    fn running(
+        processes: u64,
+        messages: u64,
+        ledger: PathBuf,
+        command: impl Fn(&Path, u64) -> Command + 'static,
+    ) -> Self {
+        let (workers, last, path) = (Vec::new(), (0, Instant::now()), ledger.clone());
+        let command = Box::new(move |number| command(&path, number));
+        let mut fleet = Self { messages, ledger, command, workers, last };
         for number in 0..processes {
             let worker = fleet.spawn(number);
             fleet.workers.push(worker);
@@ -47,15 +83,7 @@ impl Fleet {
     }
 
     fn spawn(&self, number: u64) -> Child {
-        let share = self.messages / self.processes;
-        let count = (share + SHARED).min(self.messages - number * share);
-        Command::new(self.program)
-            .arg(&self.store)
-            .arg(&self.ledger)
-            .args([(number * share).to_string(), count.to_string()])
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap()
+        (self.command)(number).stdin(Stdio::piped()).spawn().unwrap()
     }
 
     /// Kills the next one in turn without warning, and starts it again.
@@ -106,7 +134,18 @@ impl Fleet {
         all == self.messages && counts.iter().all(|count| count.state.is_terminal())
     }
 
-    /// Ends their input, waits for all to leave, and lets the ledger judge.
+    /// Ends their input, waits for all to leave, and reads what they did.
+    pub(crate) fn leave(&mut self) -> History {
+        for worker in &mut self.workers {
+            drop(worker.stdin.take());
+        }
+        for worker in &mut self.workers {
+            assert!(worker.wait().unwrap().success());
+        }
+        Ledger::read(&self.ledger).unwrap()
+    }
+
+    /// Lets all leave, and the ledger judge.
     pub(crate) async fn finish(self, store: &dyn Inspect) {
         let messages = self.messages;
         let summary = self.finish_some(store).await;
@@ -117,15 +156,10 @@ impl Fleet {
 
     /// The same, whatever was completed.
     pub(crate) async fn finish_some(mut self, store: &dyn Inspect) -> Summary {
-        for worker in &mut self.workers {
-            drop(worker.stdin.take());
-        }
-        for worker in &mut self.workers {
-            assert!(worker.wait().unwrap().success());
-        }
+        let history = self.leave();
         let expectations = Expectations::new().handler_keys("work", ["work"]).settled();
         let stored = stored(store).await.unwrap();
-        let summary = Ledger::read(&self.ledger).unwrap().check(&stored, &expectations).unwrap();
+        let summary = history.check(&stored, &expectations).unwrap();
         println!("{summary}");
         summary
     }

@@ -6,4 +6,6 @@ mod file;
 mod fleet;
 mod pooled;
 mod server;
+mod sharing;
+mod strokes;
 mod transactions;

@@ -5,7 +5,7 @@ use inbox::store::Inspect as _;
 use inbox::testing::postgres::{PgBouncer, PostgresServer};
 
 use crate::fleet::Fleet;
-use crate::server::terminate;
+use crate::strokes::terminate;
 
 /// Bytes of the ledger between two strokes. All of them take about four fifths of what it will have.
 const STEP: u64 = 250_000;

@@ -2,22 +2,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use inbox::postgres::tokio_postgres::NoTls;
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::store::Inspect as _;
 use inbox::testing::postgres::PostgresServer;
 
 use crate::fleet::Fleet;
+use crate::strokes::terminate;
 
 /// Bytes of the ledger between two strokes. All of them take about five sixths of what it will have.
 const STEP: u64 = 600_000;
-
-/// Whatever is connected at the moment, this program excepted.
-const TERMINATE: &str = "SELECT pg_terminate_backend(pid) FROM (
-    SELECT pid FROM pg_stat_activity
-    WHERE backend_type = 'client backend' AND application_name = ''
-    ORDER BY random() LIMIT 4
-) AS unlucky";
 
 /// What hits the fleet, one after the other.
 enum Stroke {
@@ -81,14 +74,6 @@ async fn eight_processes_on_one_server_with_kills_cuts_and_outages_lose_and_doub
 
 pub(crate) async fn open(url: &str) -> PostgresStore {
     PostgresOptions::new().connections(1).open(url).await.unwrap()
-}
-
-/// Cuts a few connections, and answers how many.
-pub(crate) async fn terminate(url: &str) -> usize {
-    let mut config: inbox::postgres::tokio_postgres::Config = url.parse().unwrap();
-    let (client, connection) = config.application_name("test").connect(NoTls).await.unwrap();
-    tokio::spawn(async move { connection.await.ok() });
-    client.query(TERMINATE, &[]).await.unwrap().len()
 }
 
 /// The errors that the processes got over, and how often.

@@ -5,7 +5,8 @@ use inbox::store::{DeliveryCount, Inspect as _};
 use inbox::testing::postgres::PostgresServer;
 
 use crate::fleet::Fleet;
-use crate::server::{open, terminate};
+use crate::server::open;
+use crate::strokes::terminate;
 
 const MESSAGES: u64 = 3_000;
 
