@@ -7,14 +7,17 @@ WITH over AS MATERIALIZED (
     SELECT lane.handler_key, lane.tenant, lane.ordering_key
     FROM :schema.lane AS lane
     WHERE lane.message_id = ANY ($2::uuid[])
-      AND (EXISTS (
-              SELECT 1 FROM :schema.done AS done
+      -- One look at each: what asks whether it exists may be answered by reading all that is done.
+      AND (coalesce((
+              SELECT true FROM :schema.done AS done
               WHERE done.message_id = lane.message_id AND done.handler_key = lane.head_key
-          ) OR EXISTS (
-              SELECT 1 FROM :schema.dead AS dead
+              LIMIT 1
+          ), (
+              SELECT true FROM :schema.dead AS dead
               WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key
                 AND NOT dead.blocks
-          ) /*gone*/)
+              LIMIT 1
+          ), false) /*gone*/)
 ),
 next AS MATERIALIZED (
     SELECT over.handler_key AS lane, over.tenant, over.ordering_key, head.message_id, head.handler_key,
@@ -58,12 +61,16 @@ woken AS (
 ),
 -- A claim that is looking at it right now sees whose turn it is.
 seen AS MATERIALIZED (
-    SELECT ready.ctid AS row
+    SELECT ready.row
     FROM next
-    JOIN :schema.ready AS ready
-        ON ready.message_id = next.message_id AND ready.handler_key = next.handler_key
+    CROSS JOIN LATERAL (
+        SELECT ready.ctid AS row
+        FROM :schema.ready AS ready
+        WHERE ready.message_id = next.message_id AND ready.handler_key = next.handler_key
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS ready
     WHERE NOT next.waits
-    FOR UPDATE OF ready SKIP LOCKED
 ),
 renumbered AS (
     DELETE FROM :schema.ready

@@ -108,26 +108,31 @@ won AS (
         WHERE head IS NULL
         ORDER BY tenant, ordering_key, seq
     ) AS oldest
-    WHERE NOT EXISTS (
-        SELECT 1
+    -- Looked for in each lane, by the index: what asks whether there is none may be answered by a join.
+    WHERE (
+        SELECT earlier.seq
         FROM (
             SELECT $4 AS key
             UNION SELECT route.handler_key FROM :schema.route AS route WHERE route.first_key = first.key
             UNION SELECT first.key
         ) AS alias
         CROSS JOIN LATERAL (
-            SELECT 1
+            SELECT earlier.seq
             FROM :schema.ready AS earlier
             WHERE earlier.handler_key COLLATE "C" = alias.key AND earlier.tenant COLLATE "C" = oldest.tenant
               AND earlier.ordering_key COLLATE "C" = oldest.ordering_key AND earlier.seq < oldest.seq
+            ORDER BY earlier.seq
             LIMIT 1
         ) AS earlier
-    ) AND NOT EXISTS (
-        SELECT 1
+        LIMIT 1
+    ) IS NULL AND (
+        SELECT behind.seq
         FROM :schema.waiting AS behind
         WHERE behind.reason = 'lane' AND behind.first_key = first.key AND behind.tenant = oldest.tenant
           AND behind.shared_key = oldest.ordering_key
-    )
+        ORDER BY behind.seq
+        LIMIT 1
+    ) IS NULL
     ORDER BY oldest.tenant, oldest.ordering_key
     ON CONFLICT DO NOTHING
     RETURNING tenant, ordering_key, message_id
@@ -136,11 +141,15 @@ won AS (
 behind AS MATERIALIZED (
     SELECT keyed.row, lane.message_id = keyed.message_id AND lane.head_key = $4 AS is_head
     FROM keyed
-    JOIN :schema.lane AS lane
-        ON lane.handler_key = (SELECT key FROM first) AND lane.tenant = keyed.tenant
-       AND lane.ordering_key = keyed.ordering_key
+    CROSS JOIN LATERAL (
+        SELECT lane.message_id, lane.head_key
+        FROM :schema.lane AS lane
+        WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = keyed.tenant
+          AND lane.ordering_key = keyed.ordering_key
+        LIMIT 1
+        FOR SHARE SKIP LOCKED
+    ) AS lane
     WHERE keyed.head IS NOT NULL AND NOT keyed.is_head
-    FOR SHARE OF lane SKIP LOCKED
 ),
 fit AS MATERIALIZED (
     SELECT row
