@@ -74,6 +74,13 @@ impl Leases {
         self.lock().live.contains_key(&token)
     }
 
+    /// Whether a handler may be called under it: a process that stood still finds out before its renewer
+    /// does.
+    pub(crate) fn may_begin(&self, token: LeaseToken) -> bool {
+        let now = Instant::now();
+        self.lock().live.get(&token).is_some_and(|lease| now < lease.renewed + self.duration)
+    }
+
     pub(crate) fn is_cancelled(&self, work: &Work) -> bool {
         self.lock().is_cancelled(work.lease.token(), work.message_id)
     }

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use inbox_core::message::MessageId;
+use inbox_core::settle::Settlement;
 use inbox_core::store::{LeaseToken, Store};
 use tokio::task::{Id, JoinError};
 use tokio::time::Instant;
@@ -8,7 +9,7 @@ use tokio::time::Instant;
 use super::Pump;
 use super::run::{self, Finished};
 use crate::host::{DeliveryInfo, Event};
-use crate::work::Work;
+use crate::work::{Judged, Work};
 
 /// One call of a handler.
 pub(super) struct Slot {
@@ -24,10 +25,15 @@ impl<S: Store> Pump<S> {
         while let Some((place, works)) = self.desk.next(now) {
             let pipeline = Arc::clone(&self.desk.places[place].pipeline);
             let suspect = works.iter().find(|work| work.suspect).map(|work| work.lease.token());
-            let (works, lost): (Vec<Work>, Vec<Work>) =
-                works.into_iter().partition(|work| self.shared.leases.is_held(work.lease.token()));
+            let (works, lost): (Vec<Work>, Vec<Work>) = works
+                .into_iter()
+                .partition(|work| self.shared.leases.may_begin(work.lease.token()));
             for work in lost {
                 self.shared.observers.tell(|| Event::LeaseLost(DeliveryInfo::from(&work)));
+                if self.shared.leases.is_held(work.lease.token()) {
+                    // A renewal that is under way may turn out to have been in time.
+                    self.settle_later(Judged::new(work, Settlement::Release));
+                }
             }
             if works.is_empty() {
                 self.desk.ended(place, suspect, None);

@@ -27,6 +27,8 @@ pub(super) async fn run<S: Store>(
 ) -> Finished {
     let began = Instant::now();
     let mut judged = Vec::with_capacity(open.len());
+    // Some time may have passed since this was planned, if the process stood still.
+    judged.extend(too_late(&shared.leases, &mut open));
     for work in &open {
         shared.observers.tell(|| Event::Dispatched(DeliveryInfo::from(work)));
     }
@@ -42,9 +44,16 @@ pub(super) async fn run<S: Store>(
                 false => one,
             }
         }));
-        open.retain(|work| shared.leases.is_held(work.lease.token()));
+        judged.extend(too_late(&shared.leases, &mut open));
     }
     Finished { judged, took: began.elapsed() }
+}
+
+/// Takes out those whose leases are over. One that may turn out to have been renewed in time is given back.
+fn too_late(leases: &Leases, open: &mut Vec<Work>) -> Vec<Judged> {
+    let late = open.extract_if(.., |work| !leases.may_begin(work.lease.token()));
+    let late = late.filter(|work| leases.is_held(work.lease.token()));
+    late.map(|work| Judged::new(work, Settlement::Release)).collect()
 }
 
 /// The leases of one call. The renewer keeps them meanwhile.
