@@ -344,9 +344,12 @@ async fn a_look_for_what_nobody_serves_costs_the_same_however_much_is_ready() {
                  SELECT key, now(), now() FROM unnest(ARRAY['charge', 'gone', 'idle']) AS key";
     client.batch_execute(fleet).await.unwrap();
     let looks = [
-        (include_str!("../queries/orphan_clear.sql"), "NULL, '1 hour', '1 day'"),
-        (include_str!("../queries/orphan_mark.sql"), "NULL, '1 hour', '1 day'"),
-        (include_str!("../queries/orphan_take.sql"), "NULL, 'gone', '1 hour', 10, 'orphaned', 'x'"),
+        (include_str!("../../queries/orphan_clear.sql"), "NULL, '1 hour', '1 day'"),
+        (include_str!("../../queries/orphan_mark.sql"), "NULL, '1 hour', '1 day'"),
+        (
+            include_str!("../../queries/orphan_take.sql"),
+            "NULL, 'gone', '1 hour', 10, 'orphaned', 'x'",
+        ),
     ];
     for statistics in ["SELECT", "ANALYZE"] {
         client.batch_execute(statistics).await.unwrap();
