@@ -81,7 +81,7 @@ impl Bench {
     }
 
     pub(crate) fn store(&self, task: u64) -> PostgresStore {
-        PostgresStore::clone(self.inboxes[usize::from(task % 2 == 0)].store())
+        PostgresStore::clone(self.inboxes[usize::from(task.is_multiple_of(2))].store())
     }
 
     /// The answer, or else its trouble is noted.
