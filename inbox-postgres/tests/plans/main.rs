@@ -252,6 +252,17 @@ async fn a_suspect_is_looked_for_among_suspects() {
     }
 }
 
+/// Whether what is ready was looked at and left: among what was found, a claim may choose.
+fn walks_past(plan: &str) -> bool {
+    let mut is_ready = false;
+    plan.lines().any(|line| {
+        if line.contains(" Scan ") {
+            is_ready = line.contains(" on ready");
+        }
+        is_ready && line.contains("Rows Removed by Filter")
+    })
+}
+
 #[tokio::test]
 async fn what_nobody_here_reads_costs_a_claim_nothing() {
     let (database, client) = database().await;
@@ -262,7 +273,7 @@ async fn what_nobody_here_reads_costs_a_claim_nothing() {
                   SELECT 'charge', 1, 3, gen_random_uuid() FROM generate_series(1, 100000)";
     client.batch_execute(unread).await.unwrap();
     let plan = plan(&database, SESSION, CLAIM, "ANALYZE, BUFFERS, COSTS OFF").await;
-    assert!(!plan.contains("Rows Removed by Filter"), "{plan}");
+    assert!(!walks_past(&plan), "{plan}");
 }
 
 /// Deliveries of `charge` and of another handler that `tenant` sent.
@@ -284,7 +295,7 @@ async fn a_claim_for_tenants_holds_its_plan(database: &PostgresDatabase, statist
         let said = format!("with {statistics} statistics, planned with {planner}:\n{plan}");
         let ordered = plan.matches("Index Scan using ready_tenant on ready").count();
         assert_eq!(ordered, 4, "one for each priority, {said}");
-        assert!(!plan.contains("Rows Removed by Filter"), "{said}");
+        assert!(!walks_past(&plan), "{said}");
         let pages = pages(&plan);
         assert!(pages < 3_000, "{pages} pages were touched, {said}");
     }
@@ -327,7 +338,7 @@ async fn a_claim_for_messages_without_a_tenant_walks_in_their_order() {
     let claim = (&*tenants::lease_tenants_and_none(CLAIM.0), &*arguments);
     let plan = plan(&database, SESSION, claim, "ANALYZE, BUFFERS, COSTS OFF").await;
     assert_eq!(plan.matches("Index Scan using ready_pkey on ready").count(), 4, "{plan}");
-    assert!(!plan.contains("Rows Removed by Filter"), "{plan}");
+    assert!(!walks_past(&plan), "{plan}");
 }
 
 #[tokio::test]
