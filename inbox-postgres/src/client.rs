@@ -93,14 +93,23 @@ impl<'a> Client<'a> {
         self,
         statements: &[(&str, Parameters<'_>)],
     ) -> Result<Vec<Vec<Row>>, StoreError> {
-        let Self::Pooled(connection, owner) = self else {
-            let mut answers = Vec::with_capacity(statements.len());
-            for (text, parameters) in statements {
-                answers.push(self.query(text, parameters).await?);
+        let answers = match self {
+            Self::Pooled(connection, owner) => all_at_once(connection, owner, statements).await,
+            Self::TheirUnit(transaction) | Self::WithinUnit(transaction, _) => {
+                let owner = transaction.store().inner().owner;
+                let prepared = prepared(transaction.connection(), owner, statements).await;
+                let prepared = prepared.map_err(translate)?;
+                sent(transaction, &prepared, statements).await
             }
-            return Ok(answers);
+            Self::Theirs(_) | Self::TheirsPooled(_) => {
+                let mut answers = Vec::with_capacity(statements.len());
+                for (text, parameters) in statements {
+                    answers.push(self.query(text, parameters).await?);
+                }
+                return Ok(answers);
+            }
         };
-        all_at_once(connection, owner, statements).await.map_err(translate)
+        answers.map_err(translate)
     }
 }
 
@@ -110,18 +119,7 @@ async fn all_at_once(
     owner: Owner,
     statements: &[(&str, Parameters<'_>)],
 ) -> Result<Vec<Vec<Row>>, Error> {
-    let is_pooler = matches!(owner, Owner::Pooler(_));
-    let mut prepared = Vec::with_capacity(statements.len());
-    for (text, _) in statements.iter().filter(|_| !is_pooler) {
-        prepared.push(connection.prepare_cached(text).await?);
-    }
-    let queries = statements.iter().enumerate().map(|(at, (text, parameters))| {
-        let query: BoxFuture<'_, _> = match prepared.get(at) {
-            Some(statement) => Box::pin(named(connection, statement, parameters)),
-            None => Box::pin(unnamed(connection, text, parameters)),
-        };
-        query
-    });
+    let prepared = prepared(connection, owner, statements).await?;
     let begin = match owner {
         Owner::Store => "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned(),
         Owner::Application => begun_with(SESSION),
@@ -129,14 +127,45 @@ async fn all_at_once(
     };
     let (beginning, answers, ended) = join3(
         connection.batch_execute(&begin),
-        join_all(queries),
+        sent(connection, &prepared, statements),
         connection.batch_execute("COMMIT"),
     )
     .await;
     beginning?;
-    let answers = answers.into_iter().collect::<Result<_, _>>()?;
+    let answers = answers?;
     ended?;
     Ok(answers)
+}
+
+/// The statements by their names; behind a pooler, where names are not remembered, none.
+async fn prepared(
+    connection: &ClientWrapper,
+    owner: Owner,
+    statements: &[(&str, Parameters<'_>)],
+) -> Result<Vec<Statement>, Error> {
+    let mut prepared = Vec::with_capacity(statements.len());
+    if let Owner::Store | Owner::Application = owner {
+        for (text, _) in statements {
+            prepared.push(connection.prepare_cached(text).await?);
+        }
+    }
+    Ok(prepared)
+}
+
+/// Sends statements in one go: the server takes them one after the other.
+async fn sent(
+    client: &tokio_postgres::Client,
+    prepared: &[Statement],
+    statements: &[(&str, Parameters<'_>)],
+) -> Result<Vec<Vec<Row>>, Error> {
+    let queries = statements.iter().enumerate().map(|(at, (text, parameters))| {
+        let query: BoxFuture<'_, _> = match prepared.get(at) {
+            Some(statement) => Box::pin(named(client, statement, parameters)),
+            None => Box::pin(unnamed(client, text, parameters)),
+        };
+        query
+    });
+    join_all(queries).await.into_iter().collect()
 }
 
 /// What begins a transaction with these settings.

@@ -87,6 +87,10 @@ impl Transaction {
         }
     }
 
+    pub(crate) fn connection(&self) -> &Object {
+        &self.connection
+    }
+
     pub(crate) fn store(&self) -> &PostgresStore {
         &self.store
     }
