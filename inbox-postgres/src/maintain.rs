@@ -8,11 +8,11 @@ use inbox_core::store::{
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::limit::answer_within;
 use crate::row::{column, timestamp};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
 use crate::store::Parameters;
+use crate::time_limit::answer_within;
 
 /// Rows that one statement moves while a handler registers.
 const PAGE: u32 = 1_000;

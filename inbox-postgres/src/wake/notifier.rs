@@ -6,8 +6,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::news::{News, Next};
 use crate::PostgresStore;
-use crate::limit::answer_within;
 use crate::sql::Sql;
+use crate::time_limit::answer_within;
 
 /// How long to try to tell others: what takes longer than their workers take to ask is of no use.
 const LIMIT: Duration = Duration::from_secs(5);

@@ -7,8 +7,8 @@ use inbox_core::store::{
 
 use super::apart::Apart;
 use crate::PostgresStore;
-use crate::limit::answer_within;
 use crate::renew::renew;
+use crate::time_limit::answer_within;
 
 type Answer = Result<Vec<Result<Renewed, LeaseLost>>, StoreError>;
 
