@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use inbox::hosting::HostHandle;
 use inbox::store::{DeliveryState, Inspect as _, StoreErrorKind};
-use inbox_tests::faulty::{Trouble, Verb};
+use inbox::{Inbox, MessageId};
+use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
 use tokio::time::Instant;
 
 use crate::kit::{Gate, What, all_are, faulty, faulty_builder, health_is, schedule};
@@ -36,8 +38,16 @@ async fn a_cancellation_between_a_claim_and_its_answer_reaches_the_handler() {
     host.shutdown(Duration::ZERO).await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_was_cancelled_while_it_waited_is_not_begun() {
+/// A host whose one call is at work, with another delivery in its buffer: number 51.
+struct Ahead {
+    gate: Gate,
+    inbox: Inbox<FaultyStore>,
+    store: FaultyStore,
+    host: HostHandle,
+    id: MessageId,
+}
+
+async fn leased_ahead() -> Ahead {
     let gate = Gate::default();
     let (inbox, store) = faulty_builder(&gate).await;
     let inbox = inbox
@@ -55,6 +65,12 @@ async fn what_was_cancelled_while_it_waited_is_not_begun() {
     gate.began(51).await;
     let id = schedule(inbox.scheduler(), 51..52, What::Pass).await[0];
     health_is(&inbox, |health| health.load.buffered == 1).await;
+    Ahead { gate, inbox, store, host, id }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_cancelled_while_it_waited_is_not_begun() {
+    let Ahead { gate, inbox, store, host, id } = leased_ahead().await;
     assert_eq!(inbox.cancel(id).await.unwrap().asked, 1);
     // By the clock that stands still: a renewal lies between, and the buffer is not stale yet.
     tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -70,23 +86,7 @@ async fn what_was_cancelled_while_it_waited_is_not_begun() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_lost_while_it_waited_is_not_begun() {
-    let gate = Gate::default();
-    let (inbox, store) = faulty_builder(&gate).await;
-    let inbox = inbox
-        .concurrency(1)
-        .only_handlers(["work"])
-        .lease_duration(Duration::from_secs(3))
-        .build()
-        .await
-        .unwrap();
-    // Fast at first, so that the host leases ahead.
-    schedule(inbox.scheduler(), 0..50, What::Pass).await;
-    let host = inbox.start().unwrap();
-    gate.ended(50).await;
-    schedule(inbox.scheduler(), 50..51, What::Wait).await;
-    gate.began(51).await;
-    schedule(inbox.scheduler(), 51..52, What::Pass).await;
-    health_is(&inbox, |health| health.load.buffered == 1).await;
+    let Ahead { gate, store, host, .. } = leased_ahead().await;
     // Nothing is renewed, and nobody brings back what is lost; the buffer is not stale yet.
     store.trouble(Verb::Renew, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
     store.trouble(Verb::Reclaim, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
