@@ -79,7 +79,8 @@ low AS MATERIALIZED (
     ORDER BY ready.seq
     LIMIT $16 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high) - (SELECT count(*) FROM normal)
 ),
-found AS MATERIALIZED (
+-- Not put together before it is needed: mostly nothing has a key.
+found AS NOT MATERIALIZED (
     SELECT * FROM urgent
     UNION ALL SELECT * FROM high
     UNION ALL SELECT * FROM normal
@@ -189,8 +190,8 @@ put_behind AS (
 taken AS (
     DELETE FROM :schema.ready
     WHERE ctid = ANY (ARRAY(SELECT row FROM /*granted*/ fit))
-    RETURNING seq, priority, version, message_id, attempts + 1 AS attempt, delayed_retries, tenant,
-              concurrency_key, $13 OR ordering_key IS NOT NULL AS is_bound
+    RETURNING seq, priority, version, message_id, attempts + 1 AS attempt, delayed_retries,
+              $13 OR ordering_key IS NOT NULL AS is_bound
 ),
 -- Sorted once for all arrays.
 batch AS MATERIALIZED (
