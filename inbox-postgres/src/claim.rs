@@ -103,6 +103,10 @@ impl PostgresStore {
             if fates.left > 0 {
                 self.ring_soon();
             }
+            if fates.keyed > 0 {
+                // Again, with all that it takes.
+                starts.push_front(marks.of(&claims).low);
+            }
             // What was moved behind a lane took the room of others.
             if fates.moved > 0 && moves < MOVES {
                 moves += 1;
@@ -132,7 +136,10 @@ impl PostgresStore {
         let (fleet, per_key) = (units(wanted.terms.fleet), units(wanted.terms.per_key));
         let is_limited = fleet.is_some() || per_key.is_some();
         let is_bound = wanted.terms.apart || is_limited;
-        let all: [&dyn Parameter; 16] = [
+        // Most handlers have never seen a key: their claims need not know what one is.
+        let is_keyless = !is_bound && !self.inner().marks.of(&Claims::of(request, wanted)).has_keys;
+        let blocks = does_block(wanted);
+        let all: [&dyn Parameter; 12] = [
             &moment,
             &plain,
             &request.host,
@@ -145,16 +152,20 @@ impl PostgresStore {
             &low[2],
             &low[1],
             &low[0],
-            &is_bound,
-            &bound,
-            &does_block(wanted),
-            &size,
         ];
+        let keyed: [&dyn Parameter; 4] = [&is_bound, &bound, &blocks, &size];
+        let keyless: [&dyn Parameter; 1] = [&blocks];
+        let terms = if is_keyless { &keyless[..] } else { &keyed[..] };
         let tenants = tenants.as_ref().map(|tenants| tenants as &dyn Parameter);
         let limits: [&dyn Parameter; 2] = [&fleet, &per_key];
         let limits = limits.into_iter().filter(|_| is_limited);
-        let parameters: Vec<_> = all.into_iter().chain(limits).chain(tenants).collect();
+        let terms = terms.iter().copied();
+        let parameters: Vec<_> =
+            all.into_iter().chain(terms).chain(limits).chain(tenants).collect();
         let sql = match (&request.tenants, request.serves(""), is_limited) {
+            (None, ..) if is_keyless => Sql::lease_keyless,
+            (Some(_), false, _) if is_keyless => Sql::keyless_tenants,
+            (Some(_), true, _) if is_keyless => Sql::keyless_tenants_and_none,
             (None, _, false) => Sql::lease,
             (Some(_), false, false) => Sql::lease_tenants,
             (Some(_), true, false) => Sql::lease_tenants_and_none,

@@ -12,6 +12,8 @@ pub(crate) struct Fates {
     pub(crate) kept: [Option<i64>; 4],
     /// How many have to wait behind others.
     pub(crate) moved: usize,
+    /// How many have an ordering key, which the claim knows nothing about.
+    pub(crate) keyed: usize,
     /// How many could not be decided about, because what they wait for is changing.
     pub(crate) left: usize,
 }
@@ -26,7 +28,8 @@ impl Fates {
             fates.moved += usize::from(fate == "moved");
             // What the fleet has no room for is ready still, and needs no second look until it has.
             fates.left += usize::from(fate == "left");
-            if ["left", "full"].contains(&fate) {
+            fates.keyed += usize::from(fate == "keyed");
+            if ["left", "full", "keyed"].contains(&fate) {
                 fates.kept[at] = Some(fates.kept[at].map_or(seq, |kept| kept.min(seq)));
             } else {
                 fates.gone[at] = fates.gone[at].max(Some(seq));

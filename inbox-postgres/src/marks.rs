@@ -46,6 +46,8 @@ impl Claims {
 pub(crate) struct Mark {
     /// Claims find what is above, for each priority.
     pub(crate) low: [i64; 4],
+    /// Whether something with an ordering key was ever seen.
+    pub(crate) has_keys: bool,
     swept: Option<Sweep>,
 }
 
@@ -59,7 +61,7 @@ struct Sweep {
 pub(crate) const BEGINNING: [i64; 4] = [i64::MIN; 4];
 
 impl Mark {
-    const FIRST: Self = Self { low: BEGINNING, swept: None };
+    const FIRST: Self = Self { low: BEGINNING, has_keys: false, swept: None };
 
     /// Where the claims of one call start, one after the other.
     pub(crate) fn starts(&self) -> Vec<[i64; 4]> {
@@ -106,6 +108,7 @@ impl Marks {
             *low = gone.map_or(*low, |gone| gone.max(*low));
             *low = kept.map_or(*low, |kept| (kept - 1).min(*low));
         }
+        mark.has_keys |= fates.keyed > 0;
     }
 
     /// A sweep from the beginning begins.
@@ -125,7 +128,7 @@ mod tests {
 
     fn mark(took: Duration, ago: Duration) -> Mark {
         let ended = Instant::now().checked_sub(ago).unwrap();
-        Mark { low: [7; 4], swept: Some(Sweep { ended, took }) }
+        Mark { low: [7; 4], has_keys: false, swept: Some(Sweep { ended, took }) }
     }
 
     #[test]

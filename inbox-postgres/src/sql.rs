@@ -28,7 +28,7 @@ macro_rules! file {
 }
 
 statements! {
-    accept, accept_one, accept_called, accepted_before, accepted_called, may_insert, lease, lease_suspect,
+    accept, accept_one, accept_called, accepted_before, accepted_called, may_insert, lease, lease_keyless, lease_suspect,
     lane_lock, lane_lock_of, lane_pass, lane_unblock, lane_restart, lanes, lanes_lost, slot_guard, slot_lock,
     slot_free, slot_restart, slots_lost, renew, settle, settle_done, release,
     reclaim, promote, next_due, route, route_foreign, route_taken, route_register, route_restore, route_first,
@@ -36,6 +36,7 @@ statements! {
     message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule,
     act_left, bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept, notify,
     unit_wait;
+    tenants::keyless_tenants from lease_keyless, tenants::keyless_tenants_and_none from lease_keyless,
     tenants::lease_tenants from lease, tenants::lease_tenants_and_none from lease,
     lanes::lane_mend from lane_pass,
     limits::lease_limited from lease, limits::lease_limited_tenants from lease,

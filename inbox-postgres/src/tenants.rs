@@ -15,3 +15,13 @@ pub(crate) fn lease_tenants(lease: &str) -> String {
 pub(crate) fn lease_tenants_and_none(lease: &str) -> String {
     lease.replace("/*theirs*/", "AND tenant = ANY ($17)")
 }
+
+/// The same for claims of what has no ordering key, whose list comes earlier.
+pub(crate) fn keyless_tenants(lease: &str) -> String {
+    lease_tenants(lease).replace("$17", "$14")
+}
+
+/// The same for a list with the empty tenant.
+pub(crate) fn keyless_tenants_and_none(lease: &str) -> String {
+    lease_tenants_and_none(lease).replace("$17", "$14")
+}

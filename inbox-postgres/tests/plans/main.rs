@@ -31,6 +31,12 @@ const CLAIM: (&str, &str) = (
      false, ARRAY[gen_random_uuid()], true, 500",
 );
 
+/// The claim of handlers that have never seen a key, which is what happens most.
+const KEYLESS: (&str, &str) = (
+    include_str!("../../queries/lease_keyless.sql"),
+    "NULL, gen_random_uuid(), 'host', 'charge', '{1,2}', 500, 10, '1 min', -1, -1, -1, -1, true",
+);
+
 macro_rules! hot {
     ($($name:literal: $arguments:literal),* $(,)?) => {
         [$(($name, include_str!(concat!("../../queries/", $name, ".sql")), $arguments)),*]
@@ -38,9 +44,11 @@ macro_rules! hot {
 }
 
 /// What workers and schedulers run, with arguments.
-const HOT: [(&str, &str, &str); 23] = hot! {
+const HOT: [(&str, &str, &str); 24] = hot! {
     "lease": "NULL, gen_random_uuid(), 'host', 'charge', '{1,2}', 500, 10, '1 min', -1, -1, -1, -1,
               false, ARRAY[gen_random_uuid()], true, 500",
+    "lease_keyless": "NULL, gen_random_uuid(), 'host', 'charge', '{1,2}', 500, 10, '1 min', -1, -1, -1,
+                      -1, true",
     "lease_suspect": "NULL, gen_random_uuid(), 'host', '{charge}', '{1}', '{10}', '1 min', NULL,
                       '{true}', '{NULL}', '{NULL}'",
     "renew": "NULL, ARRAY[gen_random_uuid()], '1 min'",
@@ -146,10 +154,13 @@ fn reads_all_of_a_large_table(plan: &str) -> bool {
 }
 
 /// The claim walks the index in its order, one step for each row that it takes.
-async fn a_claim_holds_its_plan(database: &PostgresDatabase, arguments: &str, statistics: &str) {
-    for planner in PLANNERS {
+async fn a_claim_holds_its_plan(database: &PostgresDatabase, handler: &str, statistics: &str) {
+    for ((claim, arguments), planner) in
+        [CLAIM, KEYLESS].into_iter().flat_map(|claim| PLANNERS.map(|planner| (claim, planner)))
+    {
+        let arguments = arguments.replace("charge", handler);
         let plan =
-            plan(database, planner, (CLAIM.0, arguments), "ANALYZE, BUFFERS, COSTS OFF").await;
+            plan(database, planner, (claim, &arguments), "ANALYZE, BUFFERS, COSTS OFF").await;
         let said = format!("with {statistics} statistics, planned with {planner}:\n{plan}");
         let ordered = plan.matches("Index Scan using ready_pkey on ready").count();
         assert_eq!(ordered, 4, "one for each priority, {said}");
@@ -167,13 +178,13 @@ async fn a_claim_keeps_its_plan_on_ten_million_rows_with_no_fresh_and_stale_stat
     let (database, client) = database().await;
     history(&client, 10_000_000).await;
     open(&client, 1_000_000, "charge").await;
-    a_claim_holds_its_plan(&database, CLAIM.1, "no").await;
+    a_claim_holds_its_plan(&database, "charge", "no").await;
     client.batch_execute("ANALYZE inbox.message, inbox.ready, inbox.waiting").await.unwrap();
-    a_claim_holds_its_plan(&database, CLAIM.1, "fresh").await;
+    a_claim_holds_its_plan(&database, "charge", "fresh").await;
     // All that was known is gone, and a handler has a million that nobody has counted.
     client.batch_execute("DELETE FROM inbox.ready; DELETE FROM inbox.waiting").await.unwrap();
     open(&client, 1_000_000, "refund").await;
-    a_claim_holds_its_plan(&database, &CLAIM.1.replace("charge", "refund"), "stale").await;
+    a_claim_holds_its_plan(&database, "refund", "stale").await;
     for planner in PLANNERS {
         let promote = (include_str!("../../queries/promote.sql"), "NULL, 1000");
         let plan = plan(&database, planner, promote, "ANALYZE, COSTS OFF").await;
@@ -272,8 +283,10 @@ async fn what_nobody_here_reads_costs_a_claim_nothing() {
     let unread = "INSERT INTO inbox.ready (handler_key, priority, version, message_id)
                   SELECT 'charge', 1, 3, gen_random_uuid() FROM generate_series(1, 100000)";
     client.batch_execute(unread).await.unwrap();
-    let plan = plan(&database, SESSION, CLAIM, "ANALYZE, BUFFERS, COSTS OFF").await;
-    assert!(!walks_past(&plan), "{plan}");
+    for claim in [CLAIM, KEYLESS] {
+        let plan = plan(&database, SESSION, claim, "ANALYZE, BUFFERS, COSTS OFF").await;
+        assert!(!walks_past(&plan), "{plan}");
+    }
 }
 
 /// Deliveries of `charge` and of another handler that `tenant` sent.
@@ -288,16 +301,21 @@ async fn sent(client: &Client, tenant: &str, count: u32) {
 
 /// The claim for two tenants that sent little, and one that sent nothing.
 async fn a_claim_for_tenants_holds_its_plan(database: &PostgresDatabase, statistics: &str) {
-    let arguments = format!("{}, '{{acme,corp,nobody}}'", CLAIM.1);
-    let claim = (&*tenants::lease_tenants(CLAIM.0), &*arguments);
-    for planner in PLANNERS {
-        let plan = plan(database, planner, claim, "ANALYZE, BUFFERS, COSTS OFF").await;
-        let said = format!("with {statistics} statistics, planned with {planner}:\n{plan}");
-        let ordered = plan.matches("Index Scan using ready_tenant on ready").count();
-        assert_eq!(ordered, 4, "one for each priority, {said}");
-        assert!(!walks_past(&plan), "{said}");
-        let pages = pages(&plan);
-        assert!(pages < 3_000, "{pages} pages were touched, {said}");
+    let tenants = "'{acme,corp,nobody}'";
+    for (claim, arguments) in [
+        (tenants::lease_tenants(CLAIM.0), format!("{}, {tenants}", CLAIM.1)),
+        (tenants::keyless_tenants(KEYLESS.0), format!("{}, {tenants}", KEYLESS.1)),
+    ] {
+        for planner in PLANNERS {
+            let claim = (&*claim, &*arguments);
+            let plan = plan(database, planner, claim, "ANALYZE, BUFFERS, COSTS OFF").await;
+            let said = format!("with {statistics} statistics, planned with {planner}:\n{plan}");
+            let ordered = plan.matches("Index Scan using ready_tenant on ready").count();
+            assert_eq!(ordered, 4, "one for each priority, {said}");
+            assert!(!walks_past(&plan), "{said}");
+            let pages = pages(&plan);
+            assert!(pages < 3_000, "{pages} pages were touched, {said}");
+        }
     }
 }
 
@@ -334,11 +352,16 @@ async fn a_claim_for_messages_without_a_tenant_walks_in_their_order() {
     let (database, client) = database().await;
     sent(&client, "", 20_000).await;
     sent(&client, "acme", 20).await;
-    let arguments = format!("{}, '{{acme,\"\"}}'", CLAIM.1);
-    let claim = (&*tenants::lease_tenants_and_none(CLAIM.0), &*arguments);
-    let plan = plan(&database, SESSION, claim, "ANALYZE, BUFFERS, COSTS OFF").await;
-    assert_eq!(plan.matches("Index Scan using ready_pkey on ready").count(), 4, "{plan}");
-    assert!(!walks_past(&plan), "{plan}");
+    let tenants = "'{acme,\"\"}'";
+    for (claim, arguments) in [
+        (tenants::lease_tenants_and_none(CLAIM.0), format!("{}, {tenants}", CLAIM.1)),
+        (tenants::keyless_tenants_and_none(KEYLESS.0), format!("{}, {tenants}", KEYLESS.1)),
+    ] {
+        let claim = (&*claim, &*arguments);
+        let plan = plan(&database, SESSION, claim, "ANALYZE, BUFFERS, COSTS OFF").await;
+        assert_eq!(plan.matches("Index Scan using ready_pkey on ready").count(), 4, "{plan}");
+        assert!(!walks_past(&plan), "{plan}");
+    }
 }
 
 #[tokio::test]
