@@ -5,12 +5,15 @@
 //! `sharing_worker STORE LEDGER KIND PROCESS PROCESSES COUNT`, where STORE is a PostgreSQL address and KIND
 //! is `lanes` or `limits`. All commands of one key are scheduled by one process, one after the other.
 
-use std::io::Read as _;
+use std::fs::OpenOptions;
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::testing::ledger::Ledger;
-use inbox::{Context, Contract, Inbox, ScheduleOptions, handler, inbox_contract};
+use inbox::{Context, Contract, Inbox, ScheduleOptions, State, handler, inbox_contract};
 use inbox_tests::BoxError;
 use inbox_tests::outage::Outages;
 use serde::{Deserialize, Serialize};
@@ -24,8 +27,8 @@ struct Step {
 }
 
 #[handler(key = "step", max_attempts = 50, retry(initial = "5ms"))]
-async fn step(command: Step, context: Context) -> Result<(), String> {
-    now_and_then(command.number, &context).await
+async fn step(command: Step, context: Context, bait: State<Bait>) -> Result<(), String> {
+    now_and_then(command.number, &context, &bait).await
 }
 
 /// Of which there is one at a time, in the whole fleet.
@@ -36,8 +39,8 @@ struct Single {
 }
 
 #[handler(key = "single", max_attempts = 50, retry(initial = "5ms"), concurrency(fleet = 1))]
-async fn single(command: Single, context: Context) -> Result<(), String> {
-    now_and_then(command.number, &context).await
+async fn single(command: Single, context: Context, bait: State<Bait>) -> Result<(), String> {
+    now_and_then(command.number, &context, &bait).await
 }
 
 /// Of which there is one at a time for each merchant.
@@ -54,20 +57,36 @@ struct Payout {
 }
 
 #[handler(key = "payout", max_attempts = 50, retry(initial = "5ms"), concurrency(per_key = 1))]
-async fn payout(command: Payout, context: Context) -> Result<(), String> {
-    now_and_then(command.number, &context).await
+async fn payout(command: Payout, context: Context, bait: State<Bait>) -> Result<(), String> {
+    now_and_then(command.number, &context, &bait).await
 }
 
 /// Works, but not always the first time.
-async fn now_and_then(number: u64, context: &Context) -> Result<(), String> {
-    if number.is_multiple_of(20) {
-        // Long enough for a kill to meet it.
-        tokio::time::sleep(Duration::from_millis(3)).await;
-    }
+async fn now_and_then(number: u64, context: &Context, bait: &Bait) -> Result<(), String> {
     match number {
+        number if BAITS.contains(&number) && context.attempt() == 1 => bait.wait_for_a_kill().await,
         number if number % 500 == 250 && context.attempt() == 1 => panic!("works the second time"),
         number if number % 200 == 55 && context.attempt() <= 2 => Err("not yet".to_owned()),
         _ => Ok(()),
+    }
+}
+
+/// Some of the busy lane and of the single ones, some of the others.
+const BAITS: [u64; 6] = [1000, 3003, 5000, 7003, 9000, 11003];
+
+/// Says that this process has something begun which only a kill ends.
+#[derive(Clone)]
+struct Bait {
+    file: Arc<PathBuf>,
+    process: u64,
+}
+
+impl Bait {
+    async fn wait_for_a_kill(&self) -> Result<(), String> {
+        let file = OpenOptions::new().create(true).append(true).open(&*self.file);
+        let said = file.and_then(|mut file| writeln!(file, "{}", self.process));
+        said.map_err(|error| error.to_string())?;
+        std::future::pending().await
     }
 }
 
@@ -86,11 +105,13 @@ async fn main() -> Result<(), BoxError> {
     let outages = Outages::noted_in(ledger.path().with_extension("errors"));
     let options = PostgresOptions::new().connections(4).ensure_schema();
     let store = outages.outlast(async || Ok(options.clone().open(&store).await?)).await?;
+    let bait = Bait { file: Arc::new(ledger.path().with_extension("bait")), process };
     let keys: &[&str] = if kind == "lanes" { &["step"] } else { &["single", "payout"] };
     let inbox = async || {
         Inbox::builder(store.clone())
             .lease_duration(Duration::from_millis(500))
             .only_handlers(keys.iter().copied())
+            .state(bait.clone())
             .layer(ledger.layer())
             .build()
             .await

@@ -18,6 +18,8 @@ pub(crate) struct Fleet {
     /// What starts the process with a number.
     command: Box<dyn Fn(u64) -> Command>,
     workers: Vec<Child>,
+    /// Baits that were taken already.
+    baits: usize,
     /// How far it got, and since when it is there.
     last: (u64, Instant),
 }
@@ -74,7 +76,7 @@ impl Fleet {
     ) -> Self {
         let (workers, last, path) = (Vec::new(), (0, Instant::now()), ledger.clone());
         let command = Box::new(move |number| command(&path, number));
-        let mut fleet = Self { messages, ledger, command, workers, last };
+        let mut fleet = Self { messages, ledger, command, workers, baits: 0, last };
         for number in 0..processes {
             let worker = fleet.spawn(number);
             fleet.workers.push(worker);
@@ -92,6 +94,15 @@ impl Fleet {
         self.workers[at].kill().unwrap();
         self.workers[at].wait().unwrap();
         self.workers[at] = self.spawn(at as u64);
+    }
+
+    /// Kills every process that said that it is in the middle of something, and starts it again.
+    pub(crate) fn take_baits(&mut self) {
+        let baits = std::fs::read_to_string(self.ledger.with_extension("bait")).unwrap_or_default();
+        for process in baits.lines().skip(self.baits) {
+            self.kill(process.parse().unwrap());
+            self.baits += 1;
+        }
     }
 
     /// Stops the next one in turn for longer than its leases hold, and lets it go on.

@@ -32,6 +32,7 @@ async fn survive(what: &'static str, messages: u64, step: u64, expect: fn(Groups
     println!("{:?}: the last stroke", begun.elapsed());
     while !fleet.is_over(&store.counts().await.unwrap()) {
         fleet.assert_alive();
+        fleet.take_baits();
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let bytes = fleet.progress();
@@ -46,7 +47,8 @@ async fn survive(what: &'static str, messages: u64, step: u64, expect: fn(Groups
     let summary = history.check(&stored(&store).await.unwrap(), &expectations).unwrap();
     println!("{:?}: {summary}, {cuts} connections cut, {bytes} bytes", begun.elapsed());
     assert_eq!(summary.completed as u64, messages);
-    assert!(cuts > 0 && summary.lost_leases + summary.unfinished > 0, "nobody noticed: {summary}");
+    // Kills met what was begun: what it held had to be freed by others.
+    assert!(cuts > 0 && summary.unfinished > 0, "nobody noticed: {summary}");
     // Nothing is stuck, and nothing is left that could hold up what comes.
     assert_eq!(store.lanes(LaneFilter::default()).await.unwrap(), []);
     let slots = client.query_one("SELECT count(*) FROM inbox.slot", &[]).await.unwrap();

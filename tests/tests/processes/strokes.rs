@@ -34,6 +34,7 @@ pub(crate) async fn strike(fleet: &mut Fleet, url: &str, step: u64) -> usize {
         while fleet.progress() < at * step {
             fleet.assert_alive();
             assert!(!fleet.stands_still(), "nothing happens any more");
+            fleet.take_baits();
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         match stroke {
