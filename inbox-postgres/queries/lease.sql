@@ -250,8 +250,8 @@ held_bound AS (
     ) AS arrays
 )
 /*units*/
-SELECT clock.now, clock.now + $8, batch.seq, batch.priority, batch.message_id, batch.attempt,
-       batch.delayed_retries, $4, message.*, batch.token, 'taken' AS fate
+SELECT clock.now, batch.seq, batch.priority, batch.attempt, batch.delayed_retries, batch.message_id,
+       message.*, batch.token, 'taken' AS fate
 FROM clock
 CROSS JOIN (
     SELECT seq, priority, message_id, attempt, delayed_retries, $2 AS token FROM batch WHERE NOT is_bound
@@ -259,15 +259,15 @@ CROSS JOIN (
     SELECT seq, priority, message_id, attempt, delayed_retries, token FROM bound
 ) AS batch
 LEFT JOIN LATERAL (
-    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
     FROM :schema.message
     WHERE id = batch.message_id
     LIMIT 1
 ) AS message ON true
 UNION ALL
-SELECT clock.now, clock.now, found.seq, found.priority, found.message_id, 0, 0, $4, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, $2,
+SELECT clock.now, found.seq, found.priority, 0, 0, found.message_id, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL, NULL, NULL, NULL, NULL, NULL, $2,
        CASE WHEN found.message_id IN (SELECT message_id FROM moved) THEN 'moved' /*full*/ ELSE 'left' END
 FROM clock, found
 WHERE (found.ordering_key IS NOT NULL OR $6 < $16 /*limited*/)

@@ -1,13 +1,14 @@
 -- ready → lease, for what has no ordering key: one row for the batch, and what it holds. It is lease.sql with
--- fewer steps, for handlers of which no message with a key was seen; one that is seen now is left, and told.
+-- fewer steps, for handlers of which no message with a key was seen. One that is seen now is left, and counted:
+-- there is a row to say so even if nothing was taken.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 urgent AS MATERIALIZED (
-    SELECT ready.row, ready.seq, ready.has_key
+    SELECT ready.row
     FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
-        SELECT ctid AS row, seq, ordering_key IS NOT NULL AS has_key FROM :schema.ready
+        SELECT ctid AS row, seq FROM :schema.ready
         WHERE handler_key = $4 /*bytes*/ AND priority = 3 AND version = readable.version AND seq > $9
           AND NOT suspect /*theirs*/
         ORDER BY seq
@@ -18,10 +19,10 @@ urgent AS MATERIALIZED (
     LIMIT $6
 ),
 high AS MATERIALIZED (
-    SELECT ready.row, ready.seq, ready.has_key
+    SELECT ready.row
     FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
-        SELECT ctid AS row, seq, ordering_key IS NOT NULL AS has_key FROM :schema.ready
+        SELECT ctid AS row, seq FROM :schema.ready
         WHERE handler_key = $4 /*bytes*/ AND priority = 2 AND version = readable.version AND seq > $10
           AND NOT suspect /*theirs*/
         ORDER BY seq
@@ -32,10 +33,10 @@ high AS MATERIALIZED (
     LIMIT $6 - (SELECT count(*) FROM urgent)
 ),
 normal AS MATERIALIZED (
-    SELECT ready.row, ready.seq, ready.has_key
+    SELECT ready.row
     FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
-        SELECT ctid AS row, seq, ordering_key IS NOT NULL AS has_key FROM :schema.ready
+        SELECT ctid AS row, seq FROM :schema.ready
         WHERE handler_key = $4 /*bytes*/ AND priority = 1 AND version = readable.version AND seq > $11
           AND NOT suspect /*theirs*/
         ORDER BY seq
@@ -46,10 +47,10 @@ normal AS MATERIALIZED (
     LIMIT $6 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
 ),
 low AS MATERIALIZED (
-    SELECT ready.row, ready.seq, ready.has_key
+    SELECT ready.row
     FROM unnest($5::integer[]) AS readable (version) /*served*/
     CROSS JOIN LATERAL (
-        SELECT ctid AS row, seq, ordering_key IS NOT NULL AS has_key FROM :schema.ready
+        SELECT ctid AS row, seq FROM :schema.ready
         WHERE handler_key = $4 /*bytes*/ AND priority = 0 AND version = readable.version AND seq > $12
           AND NOT suspect /*theirs*/
         ORDER BY seq
@@ -61,15 +62,18 @@ low AS MATERIALIZED (
     LIMIT $6 - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM high)
               - (SELECT count(*) FROM normal)
 ),
+found AS MATERIALIZED (
+    SELECT ARRAY(
+        SELECT row FROM urgent
+        UNION ALL SELECT row FROM high
+        UNION ALL SELECT row FROM normal
+        UNION ALL SELECT row FROM low
+    ) AS rows
+),
 -- By place in the table, which needs no plan that could go wrong.
 taken AS (
     DELETE FROM :schema.ready
-    WHERE ctid = ANY (ARRAY(
-        SELECT row FROM urgent WHERE NOT has_key
-        UNION ALL SELECT row FROM high WHERE NOT has_key
-        UNION ALL SELECT row FROM normal WHERE NOT has_key
-        UNION ALL SELECT row FROM low WHERE NOT has_key
-    ))
+    WHERE ctid = ANY ((SELECT rows FROM found)::tid[]) AND ordering_key IS NULL
     RETURNING seq, priority, version, message_id, attempts + 1 AS attempt, delayed_retries
 ),
 -- Sorted once for all arrays.
@@ -100,25 +104,19 @@ held AS (
         FROM batch
     ) AS arrays
     WHERE arrays.message_ids IS NOT NULL
-    RETURNING leased_at, expires_at
+    RETURNING leased_at
+),
+keyed AS MATERIALIZED (
+    SELECT nullif(cardinality(found.rows) - (SELECT count(*) FROM batch), 0) AS count FROM found
 )
-SELECT held.leased_at, held.expires_at, batch.seq, batch.priority, batch.message_id, batch.attempt,
-       batch.delayed_retries, $4::text AS handler_key, message.*, $2::uuid AS token, 'taken' AS fate
-FROM held
-CROSS JOIN batch
+SELECT (SELECT leased_at FROM held), batch.seq, batch.priority, batch.attempt, batch.delayed_retries,
+       batch.message_id, message.*, keyed.count
+FROM keyed
+LEFT JOIN batch ON true
 LEFT JOIN LATERAL (
-    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
     FROM :schema.message
     WHERE id = batch.message_id
     LIMIT 1
 ) AS message ON true
-UNION ALL
-SELECT clock.now, clock.now, keyed.seq, keyed.priority, NULL, 0, 0, $4, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL, NULL, NULL, NULL, $2, 'keyed'
-FROM clock, (
-    SELECT seq, 3::smallint AS priority FROM urgent WHERE has_key
-    UNION ALL SELECT seq, 2::smallint FROM high WHERE has_key
-    UNION ALL SELECT seq, 1::smallint FROM normal WHERE has_key
-    UNION ALL SELECT seq, 0::smallint FROM low WHERE has_key
-) AS keyed

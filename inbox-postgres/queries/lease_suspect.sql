@@ -105,14 +105,14 @@ held AS (
            ARRAY[taken.priority], ARRAY[taken.attempt], ARRAY[taken.delayed_retries], B'1', B'0',
            chosen.blocks
     FROM clock, chosen, taken
-    RETURNING handler_key, leased_at, expires_at
+    RETURNING handler_key, leased_at
 )
-SELECT held.leased_at, held.expires_at, taken.seq, taken.priority, taken.message_id, taken.attempt,
-       taken.delayed_retries, held.handler_key, message.*, $2::uuid AS token, 'taken' AS fate
+SELECT held.leased_at, taken.seq, taken.priority, taken.attempt, taken.delayed_retries, taken.message_id,
+       message.*, held.handler_key
 FROM held
 CROSS JOIN taken
 LEFT JOIN LATERAL (
-    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
     FROM :schema.message
     WHERE id = taken.message_id

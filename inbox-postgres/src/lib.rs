@@ -1,34 +1,28 @@
 //! The PostgreSQL store: what a fleet shares.
 //!
 //! Read in the order a message travels: `schedule` (accept), `lease`, `settle`; then `maintain`,
-//! `inspect`, `wake`, which tells workers, and `transaction`, in which handlers run. Each statement is a file in `queries`; the schema is in
-//! `migrations`.
+//! `inspect`, `wake`, which tells workers, and `transaction`, in which handlers run. Each statement is a
+//! file in `queries`; the schema is in `migrations`.
 
 mod act;
 mod address;
 mod bound;
 mod bulk;
-mod claim;
-mod claimed;
 mod client;
 mod connect;
 mod copy;
 mod error;
-mod fates;
 mod fleet;
 mod history;
 mod insert;
 mod inspect;
 mod lanes;
 mod lease;
-mod limits;
 mod maintain;
-mod marks;
 mod migrate;
 mod options;
 mod parameter;
 mod refusal;
-mod renew;
 mod rights;
 mod roles;
 mod routes;
@@ -40,9 +34,7 @@ mod settle;
 mod slots;
 mod sql;
 mod store;
-mod suspect;
 mod tcp;
-mod tenants;
 mod time_limit;
 mod tls;
 mod transaction;

@@ -1,6 +1,7 @@
 use std::collections::HashMap;
 
-use crate::{lanes, limits, tenants};
+use crate::lanes;
+use crate::lease::{limits, tenants};
 
 /// Names a statement in `queries`, and brings its text along; or one that is made from another.
 macro_rules! statements {

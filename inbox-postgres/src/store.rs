@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::PostgresOptions;
 use crate::client::{Client, Owner, look};
 use crate::error::unreachable;
-use crate::marks::Marks;
+use crate::lease::marks::Marks;
 pub(crate) use crate::parameter::Parameters;
 use crate::rights::Way;
 use crate::schema::Schema;

@@ -49,10 +49,19 @@ impl<'a> FromSql<'a> for Moment {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Span(pub(crate) Duration);
 
+impl Span {
+    /// Beyond it there are no moments that the server knows.
+    const LONGEST: Duration = Duration::from_hours(200_000 * 365 * 24);
+
+    /// What the server makes of a moment plus this.
+    pub(crate) fn after(&self, moment: Timestamp) -> Timestamp {
+        moment + self.0.min(Self::LONGEST)
+    }
+}
+
 impl ToSql for Span {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Refusal> {
-        let longest = Duration::from_hours(200_000 * 365 * 24);
-        let micros = i64::try_from(self.0.min(longest).as_micros())?;
+        let micros = i64::try_from(self.0.min(Self::LONGEST).as_micros())?;
         out.extend_from_slice(&micros.to_be_bytes());
         // No days and no months, whose length would depend on the calendar.
         out.extend_from_slice(&[0; 8]);

@@ -7,7 +7,7 @@ use inbox_core::store::{
 
 use super::apart::Apart;
 use crate::PostgresStore;
-use crate::renew::renew;
+use crate::lease::renew::renew;
 use crate::time_limit::answer_within;
 
 type Answer = Result<Vec<Result<Renewed, LeaseLost>>, StoreError>;

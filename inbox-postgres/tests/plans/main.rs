@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
-#[path = "../../src/limits.rs"]
+#[path = "../../src/lease/limits.rs"]
 #[expect(dead_code, reason = "not every claim has a test of its own here")]
 mod limits;
 mod order;
-#[path = "../../src/tenants.rs"]
+#[path = "../../src/lease/tenants.rs"]
 mod tenants;
 
 use inbox_postgres::PostgresOptions;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use inbox_core::store::{LeaseRequest, Wanted};
 
-use crate::fates::Fates;
+use crate::lease::fates::Fates;
 
 /// A sweep that is faster is made whenever there is time for it.
 const CHEAP: Duration = Duration::from_millis(5);

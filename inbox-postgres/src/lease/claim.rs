@@ -10,13 +10,12 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::bound::bound_token;
-use crate::claimed::{Asked, Claimed};
-use crate::fates::Fates;
-use crate::lease;
-use crate::marks::{BEGINNING, Claims};
+use crate::lease::answer::Answer;
+use crate::lease::claimed::{Asked, Claimed};
+use crate::lease::fates::Fates;
+use crate::lease::marks::{BEGINNING, Claims};
 use crate::parameter::Parameter;
-use crate::row::column;
-use crate::schedule::{damaged, moment};
+use crate::schedule::moment;
 use crate::sql::Sql;
 use crate::store::Parameters;
 use crate::value::Span;
@@ -127,9 +126,9 @@ impl PostgresStore {
         Window { low, size }: Window,
         now: Now,
     ) -> Result<(Claimed, Fates), StoreError> {
-        let (plain, bound) = (LeaseToken::new(), bound_tokens(wanted, limit));
-        let asked = Asked::new(self, bound.iter().copied().chain([plain]).collect(), now);
-        let (moment, plain) = (moment(now), Uuid::from_u128(plain.as_u128()));
+        let (token, bound) = (LeaseToken::new(), bound_tokens(wanted, limit));
+        let asked = Asked::new(self, bound.iter().copied().chain([token]).collect(), now);
+        let (moment, plain) = (moment(now), Uuid::from_u128(token.as_u128()));
         let bound: Vec<_> = bound.iter().map(|token| Uuid::from_u128(token.as_u128())).collect();
         let (versions, limit, attempts) = (versions(wanted), i64::from(limit), attempts(wanted));
         let (span, tenants) = (Span(request.duration), tenants(request));
@@ -175,12 +174,13 @@ impl PostgresStore {
         };
         let guarded: &[&str] = if is_limited { &[&wanted.handler_key] } else { &[] };
         let rows = self.query_guarded(connection, guarded, sql, &parameters).await;
-        let mut rows = asked.answered(rows)?;
-        let fates = Fates::of(&rows).map_err(damaged)?;
+        let answer = Answer { rows: asked.answered(rows)?, duration: request.duration };
+        let (leases, fates) = match is_keyless {
+            true => answer.keyless(token, &wanted.handler_key)?,
+            false => answer.with_fates(&wanted.handler_key)?,
+        };
         self.inner().marks.found(&Claims::of(request, wanted), &fates);
-        rows.retain(|row| column::<&str>(row, lease::FATE) == Ok("taken"));
-        let claimed = Claimed::new(self.clone(), lease::read(false, rows)?);
-        Ok((claimed, fates))
+        Ok((Claimed::new(self.clone(), leases), fates))
     }
 }
 

@@ -113,10 +113,10 @@ pub(crate) fn lease_limited(lease: &str) -> String {
 
 /// The same for workers with some tenants, whose list comes last.
 pub(crate) fn lease_limited_tenants(lease: &str) -> String {
-    crate::tenants::lease_tenants(&lease_limited(lease)).replace("$17::text[]", "$19::text[]")
+    super::tenants::lease_tenants(&lease_limited(lease)).replace("$17::text[]", "$19::text[]")
 }
 
 /// The same for a list with the empty tenant.
 pub(crate) fn lease_limited_tenants_and_none(lease: &str) -> String {
-    crate::tenants::lease_tenants_and_none(&lease_limited(lease)).replace("ANY ($17)", "ANY ($19)")
+    super::tenants::lease_tenants_and_none(&lease_limited(lease)).replace("ANY ($17)", "ANY ($19)")
 }

@@ -5,10 +5,10 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::bound::bound_token;
-use crate::claim::{attempts, does_block, tenants, units, versions};
-use crate::claimed::{Asked, Claimed};
 use crate::error::is_unique_violation;
-use crate::lease;
+use crate::lease::answer::Answer;
+use crate::lease::claim::{attempts, does_block, tenants, units, versions};
+use crate::lease::claimed::{Asked, Claimed};
 use crate::schedule::moment;
 use crate::sql::Sql;
 use crate::value::Span;
@@ -59,7 +59,10 @@ impl PostgresStore {
             )
             .await;
         match asked.answered(rows) {
-            Ok(rows) => Ok(Claimed::new(self.clone(), lease::read(true, rows)?)),
+            Ok(rows) => {
+                let lease = Answer { rows, duration: request.duration }.suspect(token)?;
+                Ok(Claimed::new(self.clone(), lease.into_iter().collect()))
+            }
             // Another call of this host was faster.
             Err(error) if is_unique_violation(&error) => Ok(Claimed::new(self.clone(), Vec::new())),
             Err(error) => Err(error),
