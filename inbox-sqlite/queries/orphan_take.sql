@@ -1,4 +1,4 @@
--- ready → (dead), for what nobody serves.
+-- ready → (dead), for what nobody serves. What is behind in its lane has not had its turn.
 DELETE FROM inbox_ready
-WHERE seq IN (SELECT seq FROM inbox_ready WHERE handler_key = ?1 ORDER BY seq LIMIT ?2)
-RETURNING message_id, version, priority, attempts
+WHERE seq IN (SELECT seq FROM inbox_ready WHERE handler_key = ?1 AND behind = 0 ORDER BY seq LIMIT ?2)
+RETURNING message_id, version, priority, attempts, first_key, tenant, ordering_key

@@ -7,7 +7,8 @@ use inbox_core::store::{HostRecord, OrphanTerms, RouteRecord, Served};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, Result, Row, params};
 
-use crate::row::timestamp;
+use crate::lanes::LaneName;
+use crate::row::{blob, message_id, timestamp};
 use crate::sql::sql;
 
 /// A host that was not seen for so many times as long as it counts as alive is forgotten.
@@ -103,13 +104,19 @@ fn give_up(
 ) -> Result<u32> {
     let mut take = connection.prepare_cached(sql!("orphan_take"))?;
     let taken = take.query_map(params![handler_key, limit], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        let (version, priority, attempts): (i64, i64, u32) =
+            (row.get(1)?, row.get(2)?, row.get(3)?);
+        Ok((message_id(row, 0)?, version, priority, attempts, LaneName::read(row, 4)?))
     })?;
-    let taken = taken.collect::<Result<Vec<([u8; 16], i64, i64, u32)>>>()?;
+    let taken = taken.collect::<Result<Vec<_>>>()?;
     let (reason, error) = (DeadReason::Orphaned, ErrorReport::orphaned(handler_key, live));
-    for (id, version, priority, attempts) in &taken {
+    for (id, version, priority, attempts, lane) in &taken {
+        // It keeps its turn: what comes after it waits for what is decided about it.
+        if let Some(lane) = lane {
+            lane.enter(connection, *id, handler_key, now)?;
+        }
         connection.prepare_cached(sql!("settle_dead"))?.execute(params![
-            id,
+            blob(id.as_u128()),
             handler_key,
             version,
             priority,

@@ -71,11 +71,15 @@ impl Table {
         };
         let ready = self.deliveries.iter().filter(|(_, row)| is_ready(&row.place));
         let orphans = ready.filter(|(name, _)| name.1.as_ref().is_some_and(is_over));
-        let orphans: Vec<_> = orphans.take(limit).map(|(name, _)| name.clone()).collect();
+        let mut orphans: Vec<_> = orphans.map(|(name, _)| name.clone()).collect();
+        // What is not at the head of its lane has not had its turn.
+        self.keep_turns(&mut orphans);
+        orphans.truncate(limit);
         let live: Vec<_> = served.into_iter().collect();
         for name in &orphans {
             let error = ErrorReport::orphaned(name.1.as_deref().unwrap_or_default(), &live).text;
             let reason = DeadReason::Orphaned.as_str();
+            self.enter_lane(name, now);
             self.move_to(name, Place::Dead { reason, error, at: now });
         }
         orphans.len() as u64

@@ -66,6 +66,8 @@ pub trait Maintain: Send + Sync + 'static {
     /// stands still while nobody looks or no host is alive. What waits for a moment is no orphan
     /// before that has come; what waits for a first route is none at all.
     ///
+    /// Of a [lane](super::Lane), its head alone, which keeps it: those behind have not had their turn.
+    ///
     /// Any number of hosts may do it at once. Answers how many are dead now.
     fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64>;
 

@@ -10,4 +10,5 @@ mod kit;
 mod meetings;
 mod mistakes;
 mod schedules;
+mod shares;
 mod times;

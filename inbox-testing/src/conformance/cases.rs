@@ -230,6 +230,10 @@ macro_rules! __conformance_cases {
                 what_a_superseded_or_retired_key_has_is_an_orphan_too
                 the_limit_of_giving_up_holds
                 of_many_that_give_up_at_once_each_orphan_is_moved_by_one
+                an_orphan_with_an_ordering_key_blocks_its_lane
+                the_oldest_orphan_of_a_lane_is_its_head_whatever_is_more_urgent
+                an_orphan_that_is_let_pass_frees_its_lane
+                what_waits_behind_a_lane_is_no_orphan
                 the_grace_begins_when_an_orphan_is_first_seen
                 the_grace_begins_anew_when_a_host_with_the_key_was_there
                 the_grace_stands_still_while_no_host_is_alive
@@ -316,6 +320,8 @@ macro_rules! __conformance_cases {
                 what_is_released_rings
                 what_is_reclaimed_rings
                 what_a_person_makes_ready_rings
+                what_has_its_turn_in_a_lane_rings
+                what_has_room_under_a_limit_rings
                 whoever_says_that_something_is_ready_rings
             }
             reachable {

@@ -8,7 +8,8 @@ use inbox_core::store::{Bell, BellListener};
 use tokio::time::timeout;
 
 use super::TestDatabase;
-use super::kit::{Bench, HOLD, SECOND, dead, delayed, envelope, fail_after};
+use super::kit::{Bench, DONE, HOLD, SECOND, dead, delayed, envelope, fail_after, ordered};
+use super::limits::{per_key, sharing};
 
 /// How long it may take to hear what was rung: nothing in between has to happen.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -88,6 +89,31 @@ pub async fn what_a_person_makes_ready_rings(database: &dyn TestDatabase) {
     let bell = listener(&bench);
     assert!(bench.retry(id, "charge").await);
     was_rung(bell).await;
+}
+
+pub async fn what_has_its_turn_in_a_lane_rings(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    bench.accept(vec![ordered("pay", "a"), ordered("pay", "a")]).await;
+    let held = bench.lease_one("charge").await;
+    assert!(bench.lease("charge", 10).await.is_empty(), "its turn has not come");
+    let bell = listener(&bench);
+    bench.settled(&held, DONE).await;
+    was_rung(bell).await;
+    bench.lease_one("charge").await;
+}
+
+pub async fn what_has_room_under_a_limit_rings(database: &dyn TestDatabase) {
+    let one_at_a_time = || vec![per_key("charge", 1)];
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    bench.accept(vec![sharing("pay", "x"), sharing("pay", "x")]).await;
+    let held = bench.lease_wanted(one_at_a_time()).await;
+    assert!(bench.lease_wanted(one_at_a_time()).await.is_empty(), "there is room for one");
+    let bell = listener(&bench);
+    bench.settled(&held[0], DONE).await;
+    was_rung(bell).await;
+    assert_eq!(bench.lease_wanted(one_at_a_time()).await.len(), 1);
 }
 
 pub async fn whoever_says_that_something_is_ready_rings(database: &dyn TestDatabase) {

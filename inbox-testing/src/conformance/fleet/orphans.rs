@@ -8,10 +8,10 @@ use crate::conformance::kit::{
     ALIVE, Bench, DONE, HOLD, SECOND, all_at_once, delayed, envelope, patiently, route_of,
 };
 
-const AT_ONCE: Duration = Duration::ZERO;
+pub(super) const AT_ONCE: Duration = Duration::ZERO;
 
 /// `charge` and `send` have routes, and only `send` has a host.
-async fn without_charge(database: &dyn TestDatabase) -> Bench {
+pub(super) async fn without_charge(database: &dyn TestDatabase) -> Bench {
     let bench = Bench::open(database).await;
     bench.register_all(vec![route_of("pay", "charge", &[]), route_of("mail", "send", &[])]).await;
     bench.announce(&["send", "book"]).await;

@@ -24,13 +24,13 @@ fn limited(handler_key: &str, fleet: u32) -> Wanted {
 }
 
 /// Any number of a handler that is limited by concurrency key.
-fn per_key(handler_key: &str, per_key: u32) -> Wanted {
+pub(super) fn per_key(handler_key: &str, per_key: u32) -> Wanted {
     let terms = Terms { per_key: NonZeroU32::new(per_key), ..Terms::default() };
     Wanted { terms, ..wanted(handler_key, 10) }
 }
 
 /// One of those that share a concurrency key.
-fn sharing(contract: &str, concurrency_key: &str) -> Envelope {
+pub(super) fn sharing(contract: &str, concurrency_key: &str) -> Envelope {
     let mut envelope = envelope(contract);
     envelope.message.concurrency_key = Some(concurrency_key.to_owned());
     envelope
