@@ -7,7 +7,7 @@ use inbox::schedule::{ScheduleOptions, Start};
 use inbox::settle::{DeadReason, DoneOutcome, ErrorReport, Settlement};
 use inbox::store::{
     DeliveryFilter, DeliveryState, Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _,
-    LeaseToken, Maintain as _, Now, Settle, StateStore as _,
+    LeaseToken, Maintain as _, Now, OrphanTerms, Settle, StateStore as _,
 };
 
 use crate::bench::{Bench, HANDLERS, Pay, wanted};
@@ -19,7 +19,7 @@ impl Bench {
     /// Does something, whatever that is.
     pub(crate) async fn step(&self, store: &PostgresStore, random: &mut Rng) {
         let now = Now::OfStore;
-        match random.u8(0..24) {
+        match random.u8(0..25) {
             0..2 => self.schedule(random).await,
             2..7 => self.claim(store, random).await,
             7..13 => self.settle(store, random).await,
@@ -36,7 +36,8 @@ impl Bench {
             18 => self.retry(store, random).await,
             19 => self.let_pass(store, random).await,
             20 => drop(self.noted("mend", store.mend(10, now).await)),
-            21 | 22 => drop(self.noted("promote", store.promote(10, now).await)),
+            21 => self.give_up_orphans(store).await,
+            22 | 23 => drop(self.noted("promote", store.promote(10, now).await)),
             _ => drop(self.noted("reclaim", store.reclaim(10, now).await)),
         }
     }
@@ -122,6 +123,16 @@ impl Bench {
         let Some(dead) = random.choice(dead.deliveries) else { return };
         let key = dead.handler_key.unwrap_or_default();
         self.noted("retry", store.retry(dead.message_id, &key, Now::OfStore).await);
+    }
+
+    /// Workers serve all keys, and none of them ever said so.
+    async fn give_up_orphans(&self, store: &PostgresStore) {
+        let (terms, now) = (
+            OrphanTerms { grace: Duration::ZERO, alive_for: Duration::from_mins(1) },
+            Now::OfStore,
+        );
+        self.noted("announce", store.announce("idle", Vec::new(), now).await);
+        self.noted("give up", store.give_up_orphans(terms, 2, now).await);
     }
 
     async fn let_pass(&self, store: &PostgresStore, random: &mut Rng) {
