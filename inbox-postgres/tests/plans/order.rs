@@ -6,6 +6,12 @@ const MANY: u32 = 100_000;
 
 const PASS: &str = include_str!("../../queries/lane_pass.sql");
 
+/// Nobody said that they serve it.
+const GIVE_UP: (&str, &str) = (
+    include_str!("../../queries/orphan_take.sql"),
+    "NULL, 'charge', '1 min', 100, 'orphaned', 'gone'",
+);
+
 /// Deliveries that are ready, each in the lane that `lane` says.
 async fn ready(client: &Client, lane: &str) {
     let fill = format!(
@@ -76,6 +82,7 @@ async fn a_claim_before_a_deep_lane_looks_at_no_more_of_it_than_it_moves() {
     for database in databases("'deep'").await {
         let uses = ["ready_pkey", "ready_lane", "lane_pkey"];
         holds_its_plan(&database, CLAIM, 30_000, &uses).await;
+        holds_its_plan(&database, GIVE_UP, 10_000, &uses).await;
         let head = "INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
                     VALUES ('charge', '', 'deep', gen_random_uuid(), 'charge', now())";
         let client = database.0.connect().await.unwrap();
@@ -92,6 +99,7 @@ async fn a_claim_of_many_lanes_looks_into_each_that_it_takes() {
         let uses = ["ready_pkey", "ready_lane", "lane_pkey", "waiting_behind"];
         holds_its_plan(&database, CLAIM, 40_000, &uses).await;
         holds_its_plan(&database, (&limited, &limits), 40_000, &uses).await;
+        holds_its_plan(&database, GIVE_UP, 10_000, &uses).await;
     }
 }
 
