@@ -15,5 +15,19 @@ impl Command {
     }
 }
 
+/// All of one lane.
+#[inbox_contract(name = "bench.step", version = 1, ordering_key = "the-only-one")]
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Step {
+    pub(crate) number: usize,
+}
+
+/// What leaves a row behind.
+#[inbox_contract(name = "bench.effect", version = 1)]
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Effect {
+    pub(crate) number: i64,
+}
+
 /// The key that deliveries are stored under; nothing runs here.
 pub(crate) const HANDLER: &str = "bench";

@@ -7,7 +7,7 @@ use inbox::postgres::PostgresStore;
 use inbox::{HostHandle, Inbox, State, handler};
 use tokio::sync::Notify;
 
-use crate::contract::Command;
+use crate::contract::{Command, HANDLER};
 use crate::drain::Drain;
 use crate::measure::{Measure, per_second};
 use crate::ours::Ours;
@@ -47,6 +47,18 @@ impl Calls {
         Self::new(enough, Some(Mutex::default()))
     }
 
+    /// Of a handler that was called.
+    pub(crate) fn note(&self, number: usize) {
+        let Inner { enough, count, is_enough, times } = &*self.0;
+        if let Some(times) = times {
+            let time = (number, Instant::now());
+            times.lock().unwrap_or_else(PoisonError::into_inner).push(time);
+        }
+        if count.fetch_add(1, Ordering::Relaxed) + 1 == *enough {
+            is_enough.notify_one();
+        }
+    }
+
     pub(crate) async fn are_enough(&self) {
         self.0.is_enough.notified().await;
     }
@@ -62,19 +74,26 @@ impl Calls {
 
 #[handler(key = "bench")]
 async fn nothing(command: Command, State(calls): State<Calls>) {
-    let Inner { enough, count, is_enough, times } = &*calls.0;
-    if let Some(times) = times {
-        let time = (command.number, Instant::now());
-        times.lock().unwrap_or_else(PoisonError::into_inner).push(time);
-    }
-    if count.fetch_add(1, Ordering::Relaxed) + 1 == *enough {
-        is_enough.notify_one();
-    }
+    calls.note(command.number);
 }
 
-/// A host with nothing said about it.
-pub(crate) async fn build(ours: &Ours, calls: &Calls) -> Result<Inbox<PostgresStore>> {
-    Ok(Inbox::builder(ours.store().clone()).state(calls.clone()).build().await?)
+/// A host with nothing said about it, for one handler: the others are of other measurements.
+pub(crate) async fn build(
+    ours: &Ours,
+    handler: &str,
+    calls: &Calls,
+) -> Result<Inbox<PostgresStore>> {
+    let builder = Inbox::builder(ours.store().clone()).only_handlers([handler]);
+    Ok(builder.state(calls.clone()).build().await?)
+}
+
+/// Works off what is stored, and answers how long it took.
+pub(crate) async fn work_off(inbox: &Inbox<PostgresStore>, calls: &Calls) -> Result<Duration> {
+    let began = Instant::now();
+    let host = inbox.start()?;
+    calls.are_enough().await;
+    end(host).await?;
+    Ok(began.elapsed())
 }
 
 /// Ends it, and everything it was at with it.
@@ -96,12 +115,8 @@ pub(crate) async fn drain(place: &Place, round: usize, report: &mut Report) -> R
                 let before = place.done().await?;
                 place.fill(COUNT).await?;
                 let calls = Calls::counted(COUNT);
-                let inbox = build(ours, &calls).await?;
-                let began = Instant::now();
-                let host = inbox.start()?;
-                calls.are_enough().await;
-                end(host).await?;
-                let took = began.elapsed();
+                let inbox = build(ours, HANDLER, &calls).await?;
+                let took = work_off(&inbox, &calls).await?;
                 let done = place.done().await? - before;
                 ensure!(done == i64::try_from(COUNT)?, "{done} of {COUNT} are done");
                 took

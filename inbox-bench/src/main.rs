@@ -6,7 +6,9 @@
 mod arguments;
 mod contract;
 mod drain;
+mod effect;
 mod host;
+mod lane;
 mod measure;
 mod ours;
 mod pickup;
@@ -62,6 +64,8 @@ async fn run() -> Result<()> {
         host::drain(&place, round, &mut report).await?;
         if round < LONG_ROUNDS {
             drain::while_a_transaction_is_open(&place, round, &mut report).await?;
+            lane::one(&place, round, &mut report).await?;
+            effect::in_a_transaction(&place, round, &mut report).await?;
             pickup::at_a_steady_pace(&place, round, &mut report).await?;
         }
         if began.elapsed() + round_began.elapsed() > LIMIT {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use tokio::time::{interval, sleep};
 
-use crate::contract::Command;
+use crate::contract::{Command, HANDLER};
 use crate::host::{self, Calls};
 use crate::measure::{Measure, milliseconds};
 use crate::place::Place;
@@ -36,7 +36,7 @@ pub(crate) async fn at_a_steady_pace(
         let (called, picked_up) = match &**side {
             Side::Inbox(ours) => {
                 let calls = Calls::timed(COUNT);
-                let inbox = host::build(ours, &calls).await?;
+                let inbox = host::build(ours, HANDLER, &calls).await?;
                 let running = inbox.start()?;
                 let called = schedule_all(side).await?;
                 calls.are_enough().await;

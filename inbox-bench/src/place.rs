@@ -24,8 +24,9 @@ impl Place {
         let server = PostgresServer::start_durable()?;
         let inbox = Ours::open(&server.url("postgres")).await?;
         let clients = try_join_all((0..TASKS).map(|_| connect(&server))).await?;
-        let raw = Raw::prepare(clients).await?;
         let admin = connect(&server).await?;
+        admin.batch_execute("CREATE TABLE effect (number bigint PRIMARY KEY)").await?;
+        let raw = Raw::prepare(clients).await?;
         let (inbox, raw) = (Arc::new(Side::Inbox(inbox)), Arc::new(Side::Raw(raw)));
         Ok(Self { inbox, raw, admin, server })
     }
@@ -41,7 +42,7 @@ impl Place {
     /// Leaves nothing of the measurement before.
     pub(crate) async fn clear(&self) -> Result<()> {
         let tables = "TRUNCATE inbox.message, inbox.ready, inbox.lease, inbox.waiting, inbox.done,
-                      inbox.attempt, inbox.dead";
+                      inbox.attempt, inbox.dead, inbox.lane, effect";
         self.admin.batch_execute(tables).await?;
         // So that none falls into a measurement.
         self.admin.batch_execute("CHECKPOINT").await?;

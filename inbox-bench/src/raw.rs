@@ -9,7 +9,6 @@ use tokio_postgres::{Client, Statement};
 use uuid::Uuid;
 
 use crate::contract::{Command, HANDLER};
-use crate::side::BATCH;
 
 /// The statements are planned while the tables are empty, as after every start. Left to itself, the
 /// server would plan to read a whole table then, and stay with it when there is a backlog.
@@ -70,6 +69,22 @@ INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_a
 SELECT unnest(message_ids), handler_key, 'completed', 1, now() - leased_at, now()
 FROM ended";
 
+const TAKE: &str = "DELETE FROM inbox.ready
+WHERE ctid = (
+    SELECT ctid FROM inbox.ready
+    WHERE handler_key = $1 AND priority = 1 AND version = 1
+    ORDER BY seq
+    LIMIT 1
+    FOR UPDATE SKIP LOCKED
+)
+RETURNING seq, message_id";
+
+const EFFECT: &str = "INSERT INTO effect (number) VALUES ($1)";
+
+const DONE: &str =
+    "INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
+VALUES ($1, $2, 'completed', 1, '0', now())";
+
 /// Raw SQL on its connections, one for each task or worker.
 pub(crate) struct Raw(Vec<Connection>);
 
@@ -79,6 +94,9 @@ struct Connection {
     insert_many: Statement,
     lease: Statement,
     settle: Statement,
+    take: Statement,
+    effect: Statement,
+    done: Statement,
     /// Claims find what is above, as the library's do: see `LEASE`'s `seq > $3`.
     mark: AtomicI64,
 }
@@ -99,6 +117,9 @@ impl Raw {
                 insert_many: client.prepare(INSERT_MANY).await?,
                 lease: client.prepare(LEASE).await?,
                 settle: client.prepare(SETTLE).await?,
+                take: client.prepare(TAKE).await?,
+                effect: client.prepare(EFFECT).await?,
+                done: client.prepare(DONE).await?,
                 mark: AtomicI64::new(0),
                 client,
             });
@@ -120,9 +141,9 @@ impl Raw {
         Ok(())
     }
 
-    pub(crate) async fn lease(&self, worker: usize) -> Result<Option<Held>> {
+    pub(crate) async fn lease(&self, worker: usize, limit: u32) -> Result<Option<Held>> {
         let Connection { client, lease, mark, .. } = &self.0[worker];
-        let (token, limit) = (Uuid::now_v7(), i64::from(BATCH));
+        let (token, limit) = (Uuid::now_v7(), i64::from(limit));
         let low = mark.load(Ordering::Relaxed);
         let rows = client.query(lease, &[&token, &HANDLER, &low, &limit]).await?;
         // Only while there is a backlog: what commits late would otherwise never be seen.
@@ -131,6 +152,20 @@ impl Raw {
         mark.store(last.unwrap_or(0), Ordering::Relaxed);
         let payloads: Vec<String> = rows.iter().map(|row| row.get(1)).collect();
         Ok(if payloads.is_empty() { None } else { Some(Held { token, payloads }) })
+    }
+
+    /// Takes one, leaves a row behind and writes that it is done, in a transaction. Answers whether there
+    /// was one.
+    pub(crate) async fn take_effect(&self, worker: usize) -> Result<bool> {
+        let Connection { client, take, effect, done, .. } = &self.0[worker];
+        client.batch_execute("BEGIN").await?;
+        let taken = client.query_opt(take, &[&HANDLER]).await?;
+        if let Some(row) = &taken {
+            client.execute(effect, &[&row.get::<_, i64>(0)]).await?;
+            client.execute(done, &[&row.get::<_, Uuid>(1), &HANDLER]).await?;
+        }
+        client.batch_execute("COMMIT").await?;
+        Ok(taken.is_some())
     }
 
     pub(crate) async fn settle(&self, worker: usize, held: Option<Held>) -> Result<()> {

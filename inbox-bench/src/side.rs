@@ -42,7 +42,7 @@ impl Side {
     pub(crate) async fn lease(&self, worker: usize) -> Result<Batch> {
         match self {
             Self::Inbox(ours) => ours.lease().await.map(Batch::Inbox),
-            Self::Raw(raw) => raw.lease(worker).await.map(Batch::Raw),
+            Self::Raw(raw) => raw.lease(worker, BATCH).await.map(Batch::Raw),
         }
     }
 
