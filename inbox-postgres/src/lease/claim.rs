@@ -87,9 +87,11 @@ impl PostgresStore {
         let mark = marks.of(&claims);
         let mut claimed = Claimed::new(self.clone(), Vec::new());
         let mut room = limit;
-        let mut starts: VecDeque<_> = mark.starts().into();
-        let mut moves = 0;
-        while let Some(low) = starts.pop_front().filter(|_| room > 0) {
+        // From where, and whether all that is ready was above it.
+        let starts = mark.starts().into_iter().map(|low| (low, low == BEGINNING));
+        let mut starts: VecDeque<_> = starts.collect();
+        let (mut moves, mut has_left) = (0, false);
+        while let Some((low, is_whole)) = starts.pop_front().filter(|_| room > 0) {
             // Noted however it ends: a sweep that takes too long must not be the next thing tried.
             let sweeping = (low == BEGINNING).then(|| marks.sweeping(&claims));
             let size = if moves == 0 { room } else { room.max(FAR) }.into();
@@ -99,21 +101,25 @@ impl PostgresStore {
             drop(sweeping);
             room = room.saturating_sub(found.count());
             claimed.absorb(found);
-            if fates.left > 0 {
-                self.ring_soon();
-            }
+            has_left |= fates.left > 0;
             if fates.keyed > 0 {
                 // Again, with all that it takes.
-                starts.push_front(marks.of(&claims).low);
-            }
-            // What was moved behind a lane took the room of others.
-            if fates.moved > 0 && moves < MOVES {
+                starts.push_front((low, is_whole));
+            } else if fates.moved > 0 && moves < MOVES {
+                // What was moved behind a lane took the room of others.
                 moves += 1;
-                starts.push_front(marks.of(&claims).low);
+                starts.push_front((fates.after(low), is_whole));
             } else if fates.moved > 0 {
                 self.ring_here();
+            } else if is_whole && !has_left {
+                // It saw all there is, if it was not enough.
+                starts.clear();
             }
         }
+        if has_left {
+            self.ring_soon();
+        }
+        marks.ended(&claims, room > 0 && !has_left);
         Ok(claimed)
     }
 

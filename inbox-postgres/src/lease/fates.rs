@@ -14,6 +14,14 @@ pub(crate) struct Fates {
 }
 
 impl Fates {
+    /// Where a claim goes on that began at `low`: behind what is gone, but not behind what was left.
+    pub(crate) fn after(&self, low: [i64; 4]) -> [i64; 4] {
+        std::array::from_fn(|at| {
+            let gone = self.gone[at].map_or(low[at], |gone| gone.max(low[at]));
+            self.kept[at].map_or(gone, |kept| gone.min(kept - 1))
+        })
+    }
+
     /// Notes what `lease.sql` calls the fate of a row.
     pub(crate) fn note(&mut self, fate: &str, priority: i16, seq: i64) {
         self.moved += usize::from(fate == "moved");

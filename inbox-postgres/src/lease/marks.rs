@@ -48,6 +48,8 @@ pub(crate) struct Mark {
     pub(crate) low: [i64; 4],
     /// Whether something with an ordering key was ever seen.
     pub(crate) has_keys: bool,
+    /// Whether the last call found less than it wanted.
+    is_short: bool,
     swept: Option<Sweep>,
 }
 
@@ -61,7 +63,7 @@ struct Sweep {
 pub(crate) const BEGINNING: [i64; 4] = [i64::MIN; 4];
 
 impl Mark {
-    const FIRST: Self = Self { low: BEGINNING, has_keys: false, swept: None };
+    const FIRST: Self = Self { low: BEGINNING, has_keys: false, is_short: false, swept: None };
 
     /// Where the claims of one call start, one after the other.
     pub(crate) fn starts(&self) -> Vec<[i64; 4]> {
@@ -73,6 +75,8 @@ impl Mark {
             .is_none_or(|last| last.took < CHEAP || last.ended.elapsed() > last.took * SHARE);
         let is_due = self.swept.is_none_or(|last| last.ended.elapsed() > OFTEN);
         match (is_affordable, is_due) {
+            // All there is, at once: it will not be much.
+            (true, _) if self.is_short => vec![BEGINNING],
             // First: a deep backlog would leave it no room, for as long as there is one.
             (true, true) => vec![BEGINNING, self.low],
             (true, false) => vec![self.low, BEGINNING],
@@ -104,11 +108,13 @@ impl Marks {
     pub(crate) fn found(&self, claims: &Claims, fates: &Fates) {
         let mut marks = self.lock();
         let mark = marks.entry(claims.clone()).or_insert(Mark::FIRST);
-        for (low, (gone, kept)) in mark.low.iter_mut().zip(fates.gone.iter().zip(fates.kept)) {
-            *low = gone.map_or(*low, |gone| gone.max(*low));
-            *low = kept.map_or(*low, |kept| (kept - 1).min(*low));
-        }
+        mark.low = fates.after(mark.low);
         mark.has_keys |= fates.keyed > 0;
+    }
+
+    /// A call has ended, and found all that it wanted or less.
+    pub(crate) fn ended(&self, claims: &Claims, is_short: bool) {
+        self.lock().entry(claims.clone()).or_insert(Mark::FIRST).is_short = is_short;
     }
 
     /// A sweep from the beginning begins.
@@ -128,7 +134,8 @@ mod tests {
 
     fn mark(took: Duration, ago: Duration) -> Mark {
         let ended = Instant::now().checked_sub(ago).unwrap();
-        Mark { low: [7; 4], has_keys: false, swept: Some(Sweep { ended, took }) }
+        let swept = Some(Sweep { ended, took });
+        Mark { low: [7; 4], has_keys: false, is_short: false, swept }
     }
 
     #[test]
@@ -140,6 +147,13 @@ mod tests {
         assert_eq!(mark(slow, just_now).starts(), [[7; 4]]);
         assert_eq!(mark(slow, long_ago).starts(), [BEGINNING, [7; 4]]);
         assert_eq!(Mark::FIRST.starts(), [BEGINNING]);
+    }
+
+    #[test]
+    fn where_little_was_found_one_look_from_the_beginning_does() {
+        let short = |took| Mark { is_short: true, ..mark(took, Duration::ZERO) };
+        assert_eq!(short(Duration::from_millis(1)).starts(), [BEGINNING]);
+        assert_eq!(short(Duration::from_secs(1)).starts(), [[7; 4]], "unless that takes long");
     }
 
     #[test]
