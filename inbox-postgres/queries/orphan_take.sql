@@ -90,11 +90,12 @@ moved AS (
 ),
 put_behind AS (
     INSERT INTO :schema.waiting (
-        message_id, handler_key, version, priority, attempts, delayed_retries, due_at, reason, first_key,
-        tenant, shared_key, seq
+        message_id, handler_key, version, priority, attempts, delayed_retries, suspect, due_at, reason,
+        first_key, tenant, shared_key, seq
     )
     SELECT moved.message_id, moved.handler_key, moved.version, moved.priority, moved.attempts,
-           moved.delayed_retries, clock.now, 'lane', first.key, moved.tenant, moved.ordering_key, moved.seq
+           moved.delayed_retries, moved.suspect, clock.now, 'lane', first.key, moved.tenant,
+           moved.ordering_key, moved.seq
     FROM clock, first, moved
 ),
 taken AS (
