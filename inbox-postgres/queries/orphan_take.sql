@@ -33,7 +33,6 @@ keyed AS MATERIALIZED (
         WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = orphan.tenant
           AND lane.ordering_key = orphan.ordering_key
         LIMIT 1
-        FOR SHARE SKIP LOCKED
     ) AS lane ON true
     WHERE orphan.ordering_key IS NOT NULL
 ),
@@ -61,6 +60,14 @@ won AS (
         ORDER BY ready.seq
         LIMIT 1
     ) AS oldest
+    -- Not for one that somebody is about to take away, who would not know of the lane.
+    CROSS JOIN LATERAL (
+        SELECT ready.seq
+        FROM :schema.ready AS ready
+        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS still
     WHERE (
         SELECT behind.seq
         FROM :schema.waiting AS behind
@@ -73,10 +80,26 @@ won AS (
     ON CONFLICT DO NOTHING
     RETURNING tenant, ordering_key, message_id, head_key
 ),
+-- As the lane is now: it may have been handed to this one meanwhile.
+behind AS MATERIALIZED (
+    SELECT keyed.row, lane.message_id = keyed.message_id AND lane.head_key = $2 AS is_head
+    FROM keyed
+    CROSS JOIN LATERAL (
+        SELECT lane.message_id, lane.head_key
+        FROM :schema.lane AS lane
+        WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = keyed.tenant
+          AND lane.ordering_key = keyed.ordering_key
+        LIMIT 1
+        FOR SHARE SKIP LOCKED
+    ) AS lane
+    WHERE keyed.head IS NOT NULL AND NOT keyed.is_head
+),
 judged AS MATERIALIZED (
     SELECT row, true AS is_head FROM orphan WHERE ordering_key IS NULL
     UNION ALL
-    SELECT row, is_head FROM keyed WHERE head IS NOT NULL
+    SELECT row, is_head FROM keyed WHERE is_head
+    UNION ALL
+    SELECT row, is_head FROM behind
     UNION ALL
     SELECT keyed.row, won.message_id = keyed.message_id AND won.head_key = $2
     FROM keyed

@@ -10,7 +10,10 @@ use std::time::Duration;
 use inbox::postgres::tokio_postgres::Client;
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{ScheduleOptions, Start};
-use inbox::store::{Inspect as _, LeaseRequest, LeaseStore as _, LeaseToken, Now, Terms, Wanted};
+use inbox::store::{
+    Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now,
+    OrphanTerms, Terms, Wanted,
+};
 use inbox::{Inbox, MessageId, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
 use reach::Reach as _;
@@ -109,4 +112,51 @@ async fn a_cancellation_and_a_rescheduling_of_one_message_do_not_wait_in_a_circl
     let status = inbox.status(id).await.unwrap().unwrap();
     let cancelled = inbox::store::DeliveryState::Cancelled;
     assert!(status.deliveries.iter().all(|delivery| delivery.state == cancelled), "{status:?}");
+}
+
+/// Schedules two of one lane. Hosts are there, and none of them serves it.
+async fn two_orphans() -> (PostgresDatabase, PostgresStore, [MessageId; 2]) {
+    let (database, inbox, alone) = application().await;
+    let store = PostgresStore::clone(inbox.store());
+    store.cancel(alone, None, Now::OfStore).await.unwrap();
+    let schedule = async || {
+        let options = ScheduleOptions::new().ordering_key("a");
+        inbox.scheduler().schedule(Paid, options).await.unwrap().message_id()
+    };
+    let both = [schedule().await, schedule().await];
+    store.announce("idle", Vec::new(), Now::OfStore).await.unwrap();
+    (database, store, both)
+}
+
+async fn give_up(store: &PostgresStore) -> u64 {
+    let terms = OrphanTerms { grace: Duration::ZERO, alive_for: Duration::from_hours(1) };
+    store.give_up_orphans(terms, 10, Now::OfStore).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_orphan_that_is_about_to_be_gone_does_not_become_the_head_of_its_lane() {
+    let (database, store, [first, second]) = two_orphans().await;
+    let holder = database.connect().await.unwrap();
+    let hold = format!("BEGIN; DELETE FROM inbox.ready WHERE message_id = '{first}'");
+    holder.batch_execute(&hold).await.unwrap();
+    assert_eq!(give_up(&store).await, 0, "nobody knows yet whose turn it is");
+    assert_eq!(store.lanes(LaneFilter::default()).await.unwrap(), []);
+    holder.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(give_up(&store).await, 2, "of both handlers");
+    let lanes = store.lanes(LaneFilter::blocked()).await.unwrap();
+    assert_eq!(lanes.iter().map(|lane| lane.head).collect::<Vec<_>>(), [second, second]);
+}
+
+#[tokio::test]
+async fn to_give_up_orphans_waits_for_no_lane_that_changes_hands() {
+    let (database, store, [_, second]) = two_orphans().await;
+    assert_eq!(lease(&store).await.len(), 2, "the first is at work");
+    let holder = database.connect().await.unwrap();
+    holder.batch_execute("BEGIN; DELETE FROM inbox.lane").await.unwrap();
+    assert_eq!(give_up(&store).await, 0);
+    let state = "SELECT count(*) FROM inbox.ready WHERE message_id::text = $1";
+    let ready = database.connect().await.unwrap();
+    let ready = ready.query_one(state, &[&second.to_string()]).await.unwrap();
+    assert_eq!(ready.get::<_, i64>(0), 2, "it is left where it is");
+    holder.batch_execute("ROLLBACK").await.unwrap();
 }

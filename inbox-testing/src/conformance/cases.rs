@@ -233,6 +233,8 @@ macro_rules! __conformance_cases {
                 an_orphan_with_an_ordering_key_blocks_its_lane
                 the_oldest_orphan_of_a_lane_is_its_head_whatever_is_more_urgent
                 an_orphan_that_is_let_pass_frees_its_lane
+                orphans_of_a_renamed_handler_keep_the_turns_of_its_lanes
+                an_orphan_under_an_earlier_key_blocks_what_is_under_the_new_one
                 what_waits_behind_a_lane_is_no_orphan
                 the_grace_begins_when_an_orphan_is_first_seen
                 the_grace_begins_anew_when_a_host_with_the_key_was_there

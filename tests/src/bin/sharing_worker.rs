@@ -84,7 +84,9 @@ struct Bait {
 impl Bait {
     async fn wait_for_a_kill(&self) -> Result<(), String> {
         let file = OpenOptions::new().create(true).append(true).open(&*self.file);
-        let said = file.and_then(|mut file| writeln!(file, "{}", self.process));
+        // At once: others write there too.
+        let line = format!("{}\n", self.process);
+        let said = file.and_then(|mut file| file.write_all(line.as_bytes()));
         said.map_err(|error| error.to_string())?;
         std::future::pending().await
     }

@@ -6,7 +6,7 @@ use inbox_core::store::{DeliveryState, LaneFilter};
 
 use super::orphans::{AT_ONCE, without_charge};
 use crate::conformance::TestDatabase;
-use crate::conformance::kit::{Bench, DONE, envelope, ordered};
+use crate::conformance::kit::{Bench, DONE, envelope, ordered, route_of};
 
 /// Gives up whatever is to be given up, and answers how many there were.
 async fn give_up_all(bench: &Bench, limit: u32) -> u64 {
@@ -73,6 +73,32 @@ pub async fn an_orphan_that_is_let_pass_frees_its_lane(database: &dyn TestDataba
     assert_eq!(lanes.iter().map(|lane| lane.head).collect::<Vec<_>>(), [first]);
     assert!(bench.let_pass(&lanes[0].lane).await);
     assert_eq!(run_all(&bench).await, [second]);
+}
+
+pub async fn orphans_of_a_renamed_handler_keep_the_turns_of_its_lanes(database: &dyn TestDatabase) {
+    let bench = without_charge(database).await;
+    let first = bench.accept_one(ordered("pay", "a")).await;
+    bench.register_all(vec![route_of("pay", "charge-card", &["charge"])]).await;
+    let second = bench.accept_one(ordered("pay", "a")).await;
+    let other = bench.other(database, "host-2").await;
+    other.announce(&["charge"]).await;
+    assert_eq!(give_up_all(&bench, 10).await, 0, "it is after one that somebody serves");
+    assert_eq!(run_all(&bench).await, [first]);
+    assert_eq!(give_up_all(&bench, 10).await, 1, "now its turn has come");
+    assert_eq!(bench.state(second).await, DeliveryState::Dead);
+}
+
+pub async fn an_orphan_under_an_earlier_key_blocks_what_is_under_the_new_one(
+    database: &dyn TestDatabase,
+) {
+    let bench = without_charge(database).await;
+    let first = bench.accept_one(ordered("pay", "a")).await;
+    bench.register_all(vec![route_of("pay", "charge-card", &["charge"])]).await;
+    bench.accept_one(ordered("pay", "a")).await;
+    bench.announce(&["charge-card"]).await;
+    assert_eq!(give_up_all(&bench, 10).await, 1);
+    assert_eq!(bench.state(first).await, DeliveryState::Dead);
+    assert!(bench.lease("charge-card", 10).await.is_empty(), "the lane is blocked");
 }
 
 pub async fn what_waits_behind_a_lane_is_no_orphan(database: &dyn TestDatabase) {
