@@ -29,7 +29,8 @@ macro_rules! file {
 }
 
 statements! {
-    accept, accept_one, accept_called, accepted_before, accepted_called, may_insert, lease, lease_keyless, lease_suspect,
+    accept, accept_one, accept_called, accepted_before, accepted_called, may_insert, lease, lease_keyless,
+    lease_suspect,
     lane_lock, lane_lock_of, lane_pass, lane_unblock, lane_restart, lanes, lanes_lost, slot_guard, slot_lock,
     slot_free, slot_restart, slots_lost, renew, settle, settle_done, release,
     reclaim, promote, next_due, route, route_foreign, route_taken, route_register, route_restore, route_first,
