@@ -8,15 +8,19 @@ use std::time::Duration;
 use inbox::postgres::tokio_postgres::Config;
 use inbox::testing::fault::{Fault, FaultProxy};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
 /// Longer than anything takes that arrives.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// So long nothing is heard of what does not arrive.
 const SILENCE: Duration = Duration::from_millis(200);
+
+/// Tries of what goes wrong only where two things meet.
+const CONNECTIONS: usize = 50;
 
 /// How PostgreSQL ends its answers.
 const END: &[u8] = b"Z\0\0\0\x05I";
@@ -53,6 +57,16 @@ impl Server {
     async fn connect(&self) -> TcpStream {
         let port = self.proxy.config().get_ports()[0];
         TcpStream::connect(("127.0.0.1", port)).await.unwrap()
+    }
+
+    /// Waits until the network has swallowed so many pieces.
+    async fn has_swallowed(&self, pieces: u64) {
+        let swallowed = async {
+            while self.proxy.swallowed() < pieces {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(PATIENCE, swallowed).await.unwrap();
     }
 
     async fn hears(&mut self, text: &str) {
@@ -110,6 +124,7 @@ async fn a_black_hole_swallows_both_ways_and_resets_what_it_damaged() {
     }
     server.proxy.set(Fault::BlackHole);
     says(&mut busy, "two").await;
+    server.has_swallowed(1).await;
     is_silent(&mut busy).await;
     server.proxy.heal();
     is_reset(&mut busy).await;
@@ -126,9 +141,56 @@ async fn a_half_open_network_brings_requests_and_no_answers() {
     server.proxy.set(Fault::HalfOpen);
     says(&mut client, "one").await;
     server.hears("one").await;
+    server.has_swallowed(1).await;
     is_silent(&mut client).await;
     server.proxy.heal();
     is_reset(&mut client).await;
+}
+
+/// Says more than is heard at once, again and again, until the connection is gone.
+async fn goes_on(mut client: OwnedWriteHalf) {
+    let much = vec![b'x'; 1024 * 1024];
+    while client.write_all(&much).await.is_ok() {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_lost_a_request_carries_none_after_it() {
+    let mut server = Server::start().await;
+    for _ in 0..CONNECTIONS {
+        let mut client = server.connect().await;
+        says(&mut client, "one").await;
+        is_answered(&mut client, "one").await;
+        server.hears("one").await;
+        let swallowed = server.proxy.swallowed();
+        server.proxy.set(Fault::BlackHole);
+        let (_answers, requests) = client.into_split();
+        let speaking = tokio::spawn(goes_on(requests));
+        server.has_swallowed(swallowed + 1).await;
+        // Some requests are lost already, and more are on their way.
+        server.proxy.heal();
+        timeout(PATIENCE, speaking).await.unwrap().unwrap();
+    }
+    let mut last = server.connect().await;
+    says(&mut last, "last").await;
+    server.hears("last").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_lost_an_answer_carries_none_after_it() {
+    let server = Server::start().await;
+    for _ in 0..CONNECTIONS {
+        let swallowed = server.proxy.swallowed();
+        server.proxy.set(Fault::HalfOpen);
+        let (mut answers, requests) = server.connect().await.into_split();
+        let speaking = tokio::spawn(goes_on(requests));
+        server.has_swallowed(swallowed + 1).await;
+        server.proxy.heal();
+        let mut bytes = [0; 100];
+        let read = timeout(PATIENCE, answers.read(&mut bytes)).await.unwrap();
+        // Reset, or ended where the other half was told of the reset.
+        assert!(!matches!(read, Ok(1..)), "an answer came after one that was lost: {read:?}");
+        timeout(PATIENCE, speaking).await.unwrap().unwrap();
+    }
 }
 
 #[tokio::test]
@@ -172,6 +234,7 @@ async fn a_network_breaks_with_the_request_that_was_named() {
         server.hears(text).await;
     }
     says(&mut client, "three").await;
+    server.has_swallowed(1).await;
     is_silent(&mut client).await;
     assert_eq!(server.proxy.requests(), 3);
     server.proxy.heal();

@@ -41,6 +41,7 @@ pub(super) struct Control {
     pub(super) fault: watch::Sender<Fault>,
     lose: Mutex<Option<Lose>>,
     lost: AtomicU64,
+    swallowed: AtomicU64,
     requests: AtomicU64,
     /// What becomes of the network when so many requests have come.
     breaks: Mutex<Option<(u64, Fault)>>,
@@ -49,8 +50,9 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(target: SocketAddr) -> Self {
         let (target, fault) = (watch::Sender::new(target), watch::Sender::new(Fault::None));
-        let (lost, requests) = (AtomicU64::new(0), AtomicU64::new(0));
-        Self { target, fault, lose: Mutex::new(None), lost, requests, breaks: Mutex::new(None) }
+        let [lost, swallowed, requests] = std::array::from_fn(|_| AtomicU64::new(0));
+        let (lose, breaks) = (Mutex::new(None), Mutex::new(None));
+        Self { target, fault, lose, lost, swallowed, requests, breaks }
     }
 
     pub(super) fn break_at(&self, requests: u64, fault: Fault) {
@@ -108,6 +110,14 @@ impl Control {
 
     pub(super) fn count(&self) {
         self.lost.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn swallow(&self) {
+        self.swallowed.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn swallowed(&self) -> u64 {
+        self.swallowed.load(Ordering::SeqCst)
     }
 
     pub(super) fn lost(&self) -> u64 {

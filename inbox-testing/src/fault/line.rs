@@ -17,8 +17,10 @@ const END_OF_ANSWER: [u8; 5] = [b'Z', 0, 0, 0, 5];
 /// One connection through the proxy.
 pub(super) struct Line {
     control: Arc<Control>,
-    /// Something was swallowed, so that it cannot go on.
-    is_damaged: AtomicBool,
+    /// What the client sent was swallowed, so nothing that follows it may arrive.
+    lost_up: AtomicBool,
+    /// What the server answered was swallowed, so nothing that follows it may arrive.
+    lost_down: AtomicBool,
     /// The answer that comes next is to be lost.
     loses: AtomicBool,
 }
@@ -31,8 +33,8 @@ impl Line {
         client.set_zero_linger()?;
         client.set_nodelay(true)?;
         let mut fault = control.fault.subscribe();
-        let line =
-            Self { control, is_damaged: AtomicBool::new(false), loses: AtomicBool::new(false) };
+        let [lost_up, lost_down, loses] = std::array::from_fn(|_| AtomicBool::new(false));
+        let line = Self { control, lost_up, lost_down, loses };
         if *fault.borrow() == Fault::Reset {
             return Ok(());
         }
@@ -45,9 +47,7 @@ impl Line {
         let broken = async {
             loop {
                 let now = *fault.borrow_and_update();
-                let healed = matches!(now, Fault::None | Fault::Delay(_));
-                let damaged = line.is_damaged.load(Ordering::SeqCst);
-                if now == Fault::Reset || (healed && damaged) || fault.changed().await.is_err() {
+                if line.breaks_with(now) || fault.changed().await.is_err() {
                     return Ok(());
                 }
             }
@@ -70,7 +70,10 @@ impl Line {
             }
             self.control.request();
             match self.fault().await {
-                Fault::BlackHole => self.is_damaged.store(true, Ordering::SeqCst),
+                // This connection ends here too: its other futures may not have been polled yet.
+                fault if self.breaks_with(fault) => return Ok(()),
+                Fault::BlackHole => self.swallow(&self.lost_up),
+                _ if self.lost_up.load(Ordering::SeqCst) => {}
                 _ => {
                     if self.control.cuts(&bytes[..count]) {
                         self.control.count();
@@ -105,9 +108,26 @@ impl Line {
                 continue;
             }
             match self.fault().await {
-                Fault::BlackHole | Fault::HalfOpen => self.is_damaged.store(true, Ordering::SeqCst),
+                fault if self.breaks_with(fault) => return Ok(()),
+                Fault::BlackHole | Fault::HalfOpen => self.swallow(&self.lost_down),
                 _ => to.write_all(&bytes[..count]).await?,
             }
+        }
+    }
+
+    fn swallow(&self, direction: &AtomicBool) {
+        direction.store(true, Ordering::SeqCst);
+        self.control.swallow();
+    }
+
+    /// Whether the connection is reset in this state of the network. A network that heals does not bring
+    /// back what it lost, and a stream with a gap is no stream.
+    fn breaks_with(&self, fault: Fault) -> bool {
+        let has_lost = |direction: &AtomicBool| direction.load(Ordering::SeqCst);
+        match fault {
+            Fault::Reset => true,
+            Fault::None | Fault::Delay(_) => has_lost(&self.lost_up) || has_lost(&self.lost_down),
+            Fault::BlackHole | Fault::HalfOpen => false,
         }
     }
 

@@ -71,6 +71,13 @@ impl FaultProxy {
         self.control.requests()
     }
 
+    /// How many pieces a black hole or a half-open network has swallowed so far. A test that heals the
+    /// network waits for this first: what was not swallowed yet would arrive after all.
+    #[must_use]
+    pub fn swallowed(&self) -> u64 {
+        self.control.swallowed()
+    }
+
     /// Loses the answer to what is sent next, on whatever connection: the server does what it was
     /// asked, and then the connection is reset.
     pub fn lose_next_reply(&self) {
