@@ -6,7 +6,8 @@
 -- ready → waiting, behind its lane: what has an ordering key and is not its head. It is moved under a lock on
 -- the lane, which whoever ends the head takes too, so nobody is left behind a lane that ends. What cannot be
 -- decided now, because its lane is changing, is left where it is. So a row is taken, moved or left. At most $6
--- are taken, of $16 that are looked at.
+-- are taken, of $16 that are looked at. Each row of the answer names the claim; the last has nothing else to
+-- say, so that an answer without deliveries names it too.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -250,8 +251,8 @@ held_bound AS (
     ) AS arrays
 )
 /*units*/
-SELECT clock.now, batch.seq, batch.priority, batch.attempt, batch.delayed_retries, batch.message_id,
-       message.*, batch.token, 'taken' AS fate
+SELECT $2::uuid AS claim, clock.now, batch.seq, batch.priority, batch.attempt, batch.delayed_retries,
+       batch.message_id, message.*, batch.token, 'taken' AS fate
 FROM clock
 CROSS JOIN (
     SELECT seq, priority, message_id, attempt, delayed_retries, $2 AS token FROM batch WHERE NOT is_bound
@@ -266,9 +267,12 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS message ON true
 UNION ALL
-SELECT clock.now, found.seq, found.priority, 0, 0, found.message_id, NULL, NULL, NULL, NULL, NULL, NULL,
+SELECT $2, clock.now, found.seq, found.priority, 0, 0, found.message_id, NULL, NULL, NULL, NULL, NULL, NULL,
        NULL, NULL, NULL, NULL, NULL, NULL, $2,
        CASE WHEN found.message_id IN (SELECT message_id FROM moved) THEN 'moved' /*full*/ ELSE 'left' END
 FROM clock, found
 WHERE (found.ordering_key IS NOT NULL OR $6 < $16 /*limited*/)
   AND found.row NOT IN (SELECT row FROM /*granted*/ fit)
+UNION ALL
+SELECT $2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+       NULL, NULL, NULL

@@ -1,6 +1,6 @@
 -- ready → lease, for what has no ordering key: one row for the batch, and what it holds. It is lease.sql with
--- fewer steps, for handlers of which no message with a key was seen. One that is seen now is left, and counted:
--- there is a row to say so even if nothing was taken.
+-- fewer steps, for handlers of which no message with a key was seen. One that is seen now is left, and counted.
+-- Each row names the claim, and there is one even if nothing was taken.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -109,8 +109,8 @@ held AS (
 keyed AS MATERIALIZED (
     SELECT nullif(cardinality(found.rows) - (SELECT count(*) FROM batch), 0) AS count FROM found
 )
-SELECT (SELECT leased_at FROM held), batch.seq, batch.priority, batch.attempt, batch.delayed_retries,
-       batch.message_id, message.*, keyed.count
+SELECT $2::uuid, (SELECT leased_at FROM held), batch.seq, batch.priority, batch.attempt,
+       batch.delayed_retries, batch.message_id, message.*, keyed.count
 FROM keyed
 LEFT JOIN batch ON true
 LEFT JOIN LATERAL (

@@ -1,6 +1,7 @@
 -- ready → lease, for one suspect, if this host holds none: of all that this worker can read, the one
 -- that has been ready for longest, of some tenants or of all. Where two calls of one host meet, an index
--- refuses the second. One with an ordering key is the head of its lane, or becomes so if nobody is in it.
+-- refuses the second. One with an ordering key is the head of its lane, or becomes so if nobody is in it. The
+-- answer is one row that names the claim, with the delivery if there is one.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -107,10 +108,10 @@ held AS (
     FROM clock, chosen, taken
     RETURNING handler_key, leased_at
 )
-SELECT held.leased_at, taken.seq, taken.priority, taken.attempt, taken.delayed_retries, taken.message_id,
-       message.*, held.handler_key
-FROM held
-CROSS JOIN taken
+SELECT $2::uuid, held.leased_at, taken.seq, taken.priority, taken.attempt, taken.delayed_retries,
+       taken.message_id, message.*, held.handler_key
+FROM (VALUES (true)) AS claim (is_made)
+LEFT JOIN (held CROSS JOIN taken) ON true
 LEFT JOIN LATERAL (
     SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at

@@ -8,33 +8,51 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::lease::fates::Fates;
+use crate::lease::wrong_answer::WrongAnswer;
 use crate::row::{column, count, message_id, stored_message, timestamp};
 use crate::schedule::damaged;
 use crate::value::Span;
 
-// What every claim answers first, a row for each delivery; what is left out is the same for all of them, and
-// known here.
-const LEASED_AT: usize = 0;
-const SEQ: usize = 1;
-const PRIORITY: usize = 2;
-const ATTEMPT: usize = 3;
-const DELAYED_RETRIES: usize = 4;
-const MESSAGE: usize = 5;
+// What every claim answers: its own name, then a delivery, if there is one. What is left out is the same for
+// all of them, and known here.
+const CLAIM: usize = 0;
+const LEASED_AT: usize = 1;
+const SEQ: usize = 2;
+const PRIORITY: usize = 3;
+const ATTEMPT: usize = 4;
+const DELAYED_RETRIES: usize = 5;
+const MESSAGE: usize = 6;
 const CONTRACT: usize = MESSAGE + 2;
 
 // What follows the message, by statement.
-const KEYED: usize = 18;
-const HANDLER_KEY: usize = 18;
-const TOKEN: usize = 18;
-const FATE: usize = 19;
+const KEYED: usize = 19;
+const HANDLER_KEY: usize = 19;
+const TOKEN: usize = 19;
+const FATE: usize = 20;
 
 /// What a claim answered, in no order, and how long what it took is held.
 pub(crate) struct Answer {
-    pub(crate) rows: Vec<Row>,
-    pub(crate) duration: Duration,
+    rows: Vec<Row>,
+    duration: Duration,
 }
 
 impl Answer {
+    /// The rows that answer the claim with this token. A row of another claim is refused: its deliveries
+    /// would run under a handler they are not for.
+    pub(crate) fn to(
+        claim: LeaseToken,
+        rows: Vec<Row>,
+        duration: Duration,
+    ) -> Result<Self, StoreError> {
+        let expected = Uuid::from_u128(claim.as_u128());
+        // The first column, which every answer has, whatever statement it is to.
+        let named = |row: &Row| column::<Uuid>(row, CLAIM).ok();
+        match rows.iter().map(named).find(|named| *named != Some(expected)) {
+            None if !rows.is_empty() => Ok(Self { rows, duration }),
+            other => Err(WrongAnswer { expected, named: other.flatten() }.into()),
+        }
+    }
+
     /// Of `lease_keyless.sql`: one lease, if it took something.
     pub(crate) fn keyless(
         mut self,
@@ -43,7 +61,7 @@ impl Answer {
     ) -> Result<(Vec<Lease>, Fates), StoreError> {
         let keyed = self.rows.first().map_or(Ok(None), |row| column::<Option<i64>>(row, KEYED));
         let keyed = keyed.map_err(damaged)?.unwrap_or_default();
-        self.rows.retain(|row| !matches!(column::<Option<Uuid>>(row, MESSAGE), Ok(None)));
+        self.rows.retain(has_delivery);
         let rows = sorted(self.rows).map_err(damaged)?;
         let mut fates =
             Fates { keyed: usize::try_from(keyed).unwrap_or_default(), ..Fates::default() };
@@ -62,7 +80,11 @@ impl Answer {
     }
 
     /// Of `lease.sql`: leases by token, in the order in which they come.
-    pub(crate) fn with_fates(self, handler_key: &str) -> Result<(Vec<Lease>, Fates), StoreError> {
+    pub(crate) fn with_fates(
+        mut self,
+        handler_key: &str,
+    ) -> Result<(Vec<Lease>, Fates), StoreError> {
+        self.rows.retain(has_delivery);
         let (mut leases, mut places) = (Vec::<Lease>::new(), HashMap::new());
         let mut fates = Fates::default();
         for Ranked { priority, seq, row } in sorted(self.rows).map_err(damaged)? {
@@ -84,12 +106,17 @@ impl Answer {
 
     /// Of `lease_suspect.sql`: one delivery, if there is one, of the handler that it names.
     pub(crate) fn suspect(self, token: LeaseToken) -> Result<Option<Lease>, StoreError> {
-        let Some(row) = self.rows.first() else { return Ok(None) };
+        let Some(row) = self.rows.first().filter(|row| has_delivery(row)) else { return Ok(None) };
         let handler_key = column(row, HANDLER_KEY).map_err(damaged)?;
         let mut lease = Lease { suspect: true, ..begun(token, handler_key, self.duration, row)? };
         add(&mut lease, row)?;
         Ok(Some(lease))
     }
+}
+
+/// Whether a row says more than which claim it answers. One that cannot be read does.
+fn has_delivery(row: &Row) -> bool {
+    !matches!(column::<Option<Uuid>>(row, MESSAGE), Ok(None))
 }
 
 struct Ranked {

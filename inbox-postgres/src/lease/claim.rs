@@ -2,7 +2,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::num::NonZeroU32;
 
 use deadpool_postgres::Object;
-use futures_util::future::join_all;
+use futures_util::stream::{FuturesOrdered, StreamExt as _};
 use inbox_core::Now;
 use inbox_core::store::{AfterDead, LeaseRequest, LeaseToken, StoreError, Wanted};
 use tokio_postgres::Row;
@@ -14,6 +14,7 @@ use crate::lease::answer::Answer;
 use crate::lease::claimed::{Asked, Claimed};
 use crate::lease::fates::Fates;
 use crate::lease::marks::{BEGINNING, Claims};
+use crate::lease::wrong_answer::is_wrong_answer;
 use crate::parameter::Parameter;
 use crate::schedule::moment;
 use crate::sql::Sql;
@@ -59,11 +60,13 @@ impl PostgresStore {
             let limit = wanted.limit.get() - u32::from(has_suspect);
             self.claim_batch(connection, request, wanted, limit, now)
         });
-        // All are waited for: a claim that is dropped on its way would hold what nobody works on.
-        let mut failed = None;
-        for batch in join_all(claims).await {
+        // All are waited for: a claim that is dropped on its way would hold what nobody works on, until that
+        // is noticed. Only where answers are shifted the last one would never come.
+        let (mut claims, mut failed) = (claims.collect::<FuturesOrdered<_>>(), None);
+        while let Some(batch) = claims.next().await {
             match batch {
                 Ok(batch) => claimed.absorb(batch),
+                Err(error) if is_wrong_answer(&error) => return Err(error),
                 Err(error) => failed = Some(error),
             }
         }
@@ -180,7 +183,8 @@ impl PostgresStore {
         };
         let guarded: &[&str] = if is_limited { &[&wanted.handler_key] } else { &[] };
         let rows = self.query_guarded(connection, guarded, sql, &parameters).await;
-        let answer = Answer { rows: asked.answered(rows)?, duration: request.duration };
+        let answer = rows.and_then(|rows| Answer::to(token, rows, request.duration));
+        let answer = asked.answered(answer)?;
         let (leases, fates) = match is_keyless {
             true => answer.keyless(token, &wanted.handler_key)?,
             false => answer.with_fates(&wanted.handler_key)?,

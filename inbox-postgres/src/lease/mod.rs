@@ -9,6 +9,7 @@ pub(crate) mod marks;
 pub(crate) mod renew;
 mod suspect;
 pub(crate) mod tenants;
+mod wrong_answer;
 
 use std::time::Duration;
 

@@ -58,9 +58,10 @@ impl PostgresStore {
                 ],
             )
             .await;
-        match asked.answered(rows) {
-            Ok(rows) => {
-                let lease = Answer { rows, duration: request.duration }.suspect(token)?;
+        let answer = rows.and_then(|rows| Answer::to(token, rows, request.duration));
+        match asked.answered(answer) {
+            Ok(answer) => {
+                let lease = answer.suspect(token)?;
                 Ok(Claimed::new(self.clone(), lease.into_iter().collect()))
             }
             // Another call of this host was faster.
