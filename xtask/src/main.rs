@@ -16,7 +16,9 @@ const USAGE: &str = "\
 cargo xtask test            every test: unit, integration, compile errors, doctests; on one
                             PostgreSQL of its own, or on the one that DATABASE_URL names; installs
                             PostgreSQL, PgBouncer and psycopg2 where missing (Debian; root or sudo);
-                            those of the PostgreSQL store run again through PgBouncer
+                            those of the PostgreSQL store run again through PgBouncer; all of them
+                            run whatever fails, and the end lists what to run again
+cargo xtask test --busy     the same three times beside 8 busy processes, and once on a single core
 cargo xtask ci              what must pass before a change lands: fmt, clippy, docs, features,
                             dependencies, then `test` and `compile-time`
 cargo xtask link            duplicate keys across crates, in every profile (`test` takes two)
@@ -32,6 +34,12 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments.as_slice() {
         ["test"] => test::all(),
+        ["test", "--busy"] => test::beside_other_work(),
+        // A part of `test --busy`.
+        ["spin"] => {
+            test::spin();
+            Ok(())
+        }
         ["ci"] => ci::all(),
         ["link"] => link::every_profile(),
         ["compile-time"] => compile_time::report(200),

@@ -1,10 +1,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use anyhow::{Result, bail};
 
-use crate::shell::{cargo, output, printed, repository, run};
+use crate::shell::{output, run};
 
 /// Debian's interpreter: another one on the path does not find Debian's modules.
 const PYTHON: &str = "/usr/bin/python3";
@@ -43,61 +42,6 @@ fn has_psql() -> bool {
 
 fn has_psycopg() -> bool {
     runs(PYTHON, &["-c", "import psycopg2"])
-}
-
-/// What a `cargo test` of some arguments has built.
-pub(crate) struct Built {
-    arguments: Vec<String>,
-    messages: Vec<Value>,
-}
-
-impl Built {
-    /// Builds everything, so that the test kit's program for a server is there, with the features it has
-    /// in the tests.
-    pub(crate) fn of(arguments: &[&str]) -> Result<Self> {
-        let mut build = cargo(arguments);
-        build.args(["--no-run", "--message-format", "json-render-diagnostics"]);
-        let printed = printed(&mut build)?;
-        let messages = printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Ok(Self { arguments: arguments.iter().map(|one| (*one).to_owned()).collect(), messages })
-    }
-
-    /// The same `cargo test` with one server for all that it runs, which goes away with it.
-    pub(crate) fn with_postgres(&self) -> Result<Command> {
-        let arguments: Vec<_> = self.arguments.iter().map(String::as_str).collect();
-        let test = cargo(&arguments);
-        let mut command = Command::new(self.server()?);
-        command.arg(test.get_program()).args(test.get_args()).current_dir(repository());
-        Ok(command)
-    }
-
-    /// One of the programs of tests, with a server of its own.
-    pub(crate) fn alone(&self, program: &str) -> Result<Command> {
-        let mut command = Command::new(self.server()?);
-        command.arg(program).current_dir(repository().join("inbox-postgres"));
-        Ok(command)
-    }
-
-    /// The programs of the PostgreSQL store's tests, with their names.
-    pub(crate) fn of_postgres(&self) -> impl Iterator<Item = (&str, &str)> {
-        let ours = repository().join("inbox-postgres").canonicalize().unwrap_or_default();
-        self.messages.iter().filter_map(move |message| {
-            let target = &message["target"];
-            let is_test = target["kind"][0] == "test";
-            let is_ours = Path::new(target["src_path"].as_str()?).starts_with(&ours);
-            let program = message["executable"].as_str().filter(|_| is_test && is_ours)?;
-            Some((target["name"].as_str()?, program))
-        })
-    }
-
-    fn server(&self) -> Result<&str> {
-        let is_program = |message: &&Value| {
-            message["target"]["name"] == "with-postgres" && message["profile"]["test"] == false
-        };
-        let program = self.messages.iter().find(is_program);
-        let program = program.and_then(|program| program["executable"].as_str());
-        program.context("the tests are built without the program `with-postgres`")
-    }
 }
 
 /// The test kit looks in the same places. A client alone, which Debian puts beside the servers, is not

@@ -45,7 +45,8 @@ pub(crate) fn output(command: &mut Command) -> Result<Output> {
     command.output().with_context(|| format!("could not start {}", shown(command)))
 }
 
-fn shown(command: &Command) -> String {
+/// A command line, without the directory of its program.
+pub(crate) fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let program = program.file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());

@@ -4,14 +4,14 @@ use uuid::Uuid;
 /// An answer that is not to the claim that was sent: answers of this connection are shifted. No server does
 /// that; a proxy or a pooler with a bug may. Nothing that is read from the connection can be trusted any more.
 #[derive(Debug, thiserror::Error)]
-#[error("claim {expected} was answered with {}", shown(.named))]
+#[error("claim {expected} was answered with {}", shown(.named.as_ref()))]
 pub(crate) struct WrongAnswer {
     pub(crate) expected: Uuid,
     /// The claim that the answer names, if it names one.
     pub(crate) named: Option<Uuid>,
 }
 
-fn shown(named: &Option<Uuid>) -> String {
+fn shown(named: Option<&Uuid>) -> String {
     named.map_or("what names no claim".to_owned(), |named| format!("that of claim {named}"))
 }
 

@@ -50,9 +50,15 @@ pub(super) struct Control {
 impl Control {
     pub(super) fn new(target: SocketAddr) -> Self {
         let (target, fault) = (watch::Sender::new(target), watch::Sender::new(Fault::None));
-        let [lost, swallowed, requests] = std::array::from_fn(|_| AtomicU64::new(0));
-        let (lose, breaks) = (Mutex::new(None), Mutex::new(None));
-        Self { target, fault, lose, lost, swallowed, requests, breaks }
+        Self {
+            target,
+            fault,
+            lose: Mutex::default(),
+            lost: AtomicU64::default(),
+            swallowed: AtomicU64::default(),
+            requests: AtomicU64::default(),
+            breaks: Mutex::default(),
+        }
     }
 
     pub(super) fn break_at(&self, requests: u64, fault: Fault) {
