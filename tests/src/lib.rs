@@ -3,6 +3,7 @@
 pub mod deliver;
 pub mod faulty;
 pub mod fixture;
+pub mod held_back;
 pub mod log;
 pub mod outage;
 pub mod phase;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 const INNOCENT: u64 = 300;
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 #[inbox_contract(name = "eat", version = 1)]
 #[derive(Serialize, Deserialize)]
@@ -21,9 +21,10 @@ struct Eat {
     is_poison: bool,
 }
 
-fn start(file: &Path) -> Child {
+/// For a process that starts after so many deaths, the leases of those before it have expired.
+fn start(file: &Path, deaths: u32) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_poisoned_worker"));
-    command.arg(file).stdin(Stdio::piped()).spawn().unwrap()
+    command.arg(file).arg(deaths.to_string()).stdin(Stdio::piped()).spawn().unwrap()
 }
 
 #[tokio::test]
@@ -36,7 +37,7 @@ async fn a_command_that_kills_its_process_ends_as_a_dead_letter_and_takes_no_oth
     let commands = commands.map(|command| (command, ScheduleOptions::new()));
     scheduler.schedule_all(commands.collect::<Vec<_>>()).await.unwrap();
     // Someone starts it again whenever it ends, as a service manager would.
-    let (mut worker, mut deaths, begun) = (start(&file), 0, Instant::now());
+    let (mut worker, mut deaths, begun) = (start(&file, 0), 0, Instant::now());
     loop {
         let counts = store.counts().await.unwrap();
         if !counts.is_empty() && counts.iter().all(|count| count.state.is_terminal()) {
@@ -44,7 +45,7 @@ async fn a_command_that_kills_its_process_ends_as_a_dead_letter_and_takes_no_oth
         }
         if worker.try_wait().unwrap().is_some() {
             deaths += 1;
-            worker = start(&file);
+            worker = start(&file, deaths);
         }
         assert!(begun.elapsed() < PATIENCE, "{deaths} deaths, {counts:?}");
         tokio::time::sleep(Duration::from_millis(10)).await;

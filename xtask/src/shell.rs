@@ -16,6 +16,13 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(arguments).current_dir(repository());
+    // Cargo describes this package to us; crates whose build looks at that would be built anew, each time
+    // that a command is run by hand and not by us.
+    let described = std::env::vars_os().map(|(name, _)| name);
+    for name in described.filter(|name| name.to_string_lossy().starts_with("CARGO_PKG_")) {
+        command.env_remove(name);
+    }
+    command.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_MANIFEST_PATH");
     command
 }
 

@@ -1,10 +1,13 @@
-//! A process that one of its commands kills: `poisoned_worker FILE`. Works until its input ends, or the
-//! command comes.
+//! A process that one of its commands kills: `poisoned_worker FILE DEATHS`. Works until its input ends, or the
+//! command comes. By its clock, so many hours have passed as there were deaths before: the leases of those
+//! who died have expired, and its own never do, however slow the machine is.
 
 use std::io::Read as _;
+use std::sync::Arc;
 use std::time::Duration;
 
-use inbox::{Inbox, handler, inbox_contract};
+use inbox::store::{Clock, Now};
+use inbox::{Inbox, Timestamp, handler, inbox_contract};
 use inbox_tests::BoxError;
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +26,23 @@ async fn eat(command: Eat) {
     tokio::time::sleep(Duration::from_millis(2)).await;
 }
 
+struct LaterClock {
+    hours: u64,
+}
+
+impl Clock for LaterClock {
+    fn now(&self) -> Now {
+        Now::At(Timestamp::now().saturating_add(Duration::from_hours(self.hours)))
+    }
+}
+
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
-    let file = std::env::args().nth(1).ok_or("poisoned_worker FILE")?;
-    let store = inbox::sqlite::open(file).await?;
-    let builder = Inbox::builder(store).lease_duration(Duration::from_millis(500));
-    let host = builder.build().await?.start()?;
+    let mut arguments = std::env::args().skip(1);
+    let mut next = || arguments.next().ok_or("poisoned_worker FILE DEATHS");
+    let (store, hours) = (inbox::sqlite::open(next()?).await?, next()?.parse()?);
+    let builder = Inbox::builder(store).lease_duration(Duration::from_mins(30));
+    let host = builder.clock(Arc::new(LaterClock { hours })).build().await?.start()?;
     let over = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
     over.await??;
     host.shutdown(Duration::from_secs(10)).await;

@@ -15,6 +15,7 @@ use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::testing::ledger::Ledger;
 use inbox::{Context, Contract, Inbox, ScheduleOptions, State, handler, inbox_contract};
 use inbox_tests::BoxError;
+use inbox_tests::held_back::HeldBack;
 use inbox_tests::outage::Outages;
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +112,7 @@ async fn main() -> Result<(), BoxError> {
     let keys: &[&str] = if kind == "lanes" { &["step"] } else { &["single", "payout"] };
     let inbox = async || {
         Inbox::builder(store.clone())
-            .lease_duration(Duration::from_millis(500))
+            .lease_duration(Duration::from_secs(1))
             .only_handlers(keys.iter().copied())
             .state(bait.clone())
             .layer(ledger.layer())
@@ -121,7 +122,8 @@ async fn main() -> Result<(), BoxError> {
     let inbox = outages.outlast(inbox).await?;
     let host = inbox.start()?;
     let over = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
-    let producer = Producer { inbox, ledger, outages };
+    let held_back = HeldBack::beside(ledger.path());
+    let producer = Producer { inbox, ledger, outages, held_back };
     let mine = |key: u64| key % processes == process;
     if kind == "lanes" {
         let lane = |number: u64| if number.is_multiple_of(5) { 0 } else { 1 + number % 999 };
@@ -147,6 +149,7 @@ struct Producer {
     inbox: Inbox<PostgresStore>,
     ledger: Ledger,
     outages: Outages,
+    held_back: HeldBack,
 }
 
 impl Producer {
@@ -158,6 +161,9 @@ impl Producer {
         let mut rest = what.peekable();
         while rest.peek().is_some() {
             let chunk: Vec<_> = rest.by_ref().take(CHUNK).collect();
+            if rest.peek().is_none() {
+                self.held_back.released().await;
+            }
             // Without an answer nobody knows; with the same keys it is safe to say it all again.
             let schedule = async || {
                 let commands = chunk.iter().map(|one| (command(*one), ScheduleOptions::new()));

@@ -18,11 +18,15 @@ async fn four_processes_on_one_file_with_kills_lose_and_double_nothing() {
     let mut kills = 0;
     loop {
         fleet.assert_alive();
+        assert!(kills == KILLS || !fleet.stands_still(), "nothing happens any more");
         let progress = fleet.progress();
         if kills < KILLS && progress >= next_kill {
             fleet.kill(kills);
             kills += 1;
             next_kill = progress + 200_000;
+        }
+        if kills == KILLS {
+            fleet.release();
         }
         if kills == KILLS && fleet.is_over(&store.counts().await.unwrap()) {
             break;

@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use inbox::store::{DeliveryCount, Inspect};
 use inbox::testing::ledger::{Expectations, History, Ledger, Summary, stored};
+use inbox_tests::held_back::HeldBack;
 
 /// Commands that each process schedules although its neighbour does too.
 const SHARED: u64 = 250;
 
-/// A fleet that did nothing for so long will do nothing more.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// A fleet that did nothing for so long will do nothing more, however busy the machine is.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Processes that schedule and work off messages on one store.
 pub(crate) struct Fleet {
@@ -108,7 +109,8 @@ impl Fleet {
     /// Stops the next one in turn for longer than its leases hold, and lets it go on.
     pub(crate) async fn freeze(&self, turn: usize) {
         let process = self.workers[turn % self.workers.len()].id().to_string();
-        for (signal, after) in [("-STOP", Duration::from_millis(800)), ("-CONT", Duration::ZERO)] {
+        for (signal, after) in [("-STOP", Duration::from_millis(1_500)), ("-CONT", Duration::ZERO)]
+        {
             assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
             tokio::time::sleep(after).await;
         }
@@ -122,6 +124,11 @@ impl Fleet {
     pub(crate) fn assert_alive(&mut self) {
         let is_alive = |worker: &mut Child| worker.try_wait().unwrap().is_none();
         assert!(self.workers.iter_mut().all(is_alive), "a worker left by itself");
+    }
+
+    /// Lets it schedule what it held back, so that it can be done at last.
+    pub(crate) fn release(&self) {
+        HeldBack::beside(&self.ledger).release().unwrap();
     }
 
     /// Whether nothing has happened for a long time.

@@ -33,6 +33,7 @@ async fn four_processes_behind_a_pooler_with_kills_and_cuts_lose_and_double_noth
             _ => fleet.kill(usize::try_from(stroke / 2).unwrap()),
         }
     }
+    fleet.release();
     let store = PostgresOptions::new().connections(1).open(&direct).await.unwrap();
     while !fleet.is_over(&store.counts().await.unwrap()) {
         fleet.assert_alive();

@@ -22,7 +22,7 @@ pub(crate) const NEW: &str = env!("CARGO_BIN_EXE_rename_new");
 const ENOUGH: usize = 20;
 
 /// Longer than anything here takes, however busy the machine is.
-const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The programs on one database, and a client that schedules in SQL.
 pub(crate) struct Fleet {

@@ -77,10 +77,13 @@ async fn on_a_server(task: Task, outcome: Outcome, manner: Manner) {
     all.join_all().await;
 }
 
-/// Blocking, so that it does not stop in the middle of a renewal: the file would stay locked.
-async fn in_a_file(task: Task, outcome: Outcome) {
+/// Blocking, so that it does not stop in the middle of a renewal: the file would stay locked. All at once, as
+/// most of it is to wait for a lease to expire.
+async fn in_files(cases: &[(Task, Outcome)]) {
     let mut all = JoinSet::new();
-    for meanwhile in MEANWHILE {
+    for ((task, outcome), meanwhile) in
+        cases.iter().flat_map(|case| MEANWHILE.map(|meanwhile| (*case, meanwhile)))
+    {
         let place = Place::in_a_file().await;
         all.spawn(changes_nothing(place, task, outcome, Manner::Blocks, meanwhile));
     }
@@ -127,13 +130,16 @@ async fn what_expires_in_the_hands_of_a_stale_worker_does_not_expire() {
     on_a_server(Task::Late, Outcome::Success, Manner::Waits).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 28)]
 async fn no_outcome_that_comes_too_late_changes_a_file() {
-    in_a_file(Task::One, Outcome::Success).await;
-    in_a_file(Task::One, Outcome::Error).await;
-    in_a_file(Task::One, Outcome::Panic).await;
-    in_a_file(Task::Last, Outcome::Error).await;
-    in_a_file(Task::Many, Outcome::Success).await;
-    in_a_file(Task::Many, Outcome::Error).await;
-    in_a_file(Task::Late, Outcome::Success).await;
+    in_files(&[
+        (Task::One, Outcome::Success),
+        (Task::One, Outcome::Error),
+        (Task::One, Outcome::Panic),
+        (Task::Last, Outcome::Error),
+        (Task::Many, Outcome::Success),
+        (Task::Many, Outcome::Error),
+        (Task::Late, Outcome::Success),
+    ])
+    .await;
 }

@@ -30,7 +30,7 @@ pub(crate) async fn run() -> Result<(), BoxError> {
     let ledger = Ledger::open(ledger)?;
     let store = PostgresOptions::new().connections(4).open(&store).await?;
     let inbox = Inbox::builder(store)
-        .lease_duration(Duration::from_secs(2))
+        .lease_duration(Duration::from_secs(5))
         .layer(ledger.layer())
         .build()
         .await?;

@@ -43,7 +43,7 @@ async fn work_on<S: Store>(store: S, task: Task, turn: Turn) -> Result<PassRepor
     let is_first = matches!(turn.manner, Manner::Waits | Manner::Blocks);
     let mut builder = Inbox::builder(store).lease_duration(match is_first {
         // Short to wait for, and long enough for a busy machine to get from the lease to the handler.
-        true => Duration::from_secs(3),
+        true => Duration::from_secs(8),
         // Beyond what any clock of this program says.
         false => Duration::from_hours(12),
     });
