@@ -6,17 +6,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use inbox::MessageId;
 use inbox::dispatch::Unit;
 use inbox::message::Envelope;
 use inbox::schedule::Start;
 use inbox::sqlite::SqliteStore;
 use inbox::store::{
-    Accepted, Bell, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, HostRecord, Inspect,
-    KnownRoute, Lane, LaneFilter, LaneRecord, Lease, LeaseLost, LeaseRequest, LeaseStore,
+    Accepted, Bell, Cancelled, Clock, DeliveryCount, DeliveryFilter, DeliveryState, HostRecord,
+    Inspect, KnownRoute, Lane, LaneFilter, LaneRecord, Lease, LeaseLost, LeaseRequest, LeaseStore,
     LeaseToken, Maintain, MessageRecord, Now, OrphanTerms, Page, Reclaimed, Renewed, Route,
     RouteRecord, Served, Settle, StateStore, StoreError, StoreErrorKind, StoreFuture, Writer,
 };
+use inbox::{MessageId, Timestamp};
+use tokio::time::Instant;
 
 /// What a worker asks of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,6 +75,24 @@ pub enum Trouble {
     Hangs,
     /// It panics, as no store should.
     Panics,
+}
+
+/// The clock of the runtime, which a test stops.
+#[derive(Debug)]
+pub struct RuntimeClock(Timestamp, Instant);
+
+impl RuntimeClock {
+    /// From now on.
+    #[must_use]
+    pub fn start() -> Arc<Self> {
+        Arc::new(Self(Timestamp::now(), Instant::now()))
+    }
+}
+
+impl Clock for RuntimeClock {
+    fn now(&self) -> Now {
+        Now::At(self.0 + self.1.elapsed())
+    }
 }
 
 /// A store in memory with troubles.

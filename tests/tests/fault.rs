@@ -13,8 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
-/// Longer than anything takes that arrives.
-const PATIENCE: Duration = Duration::from_mins(5);
+/// Longer than anything takes that arrives, however busy the machine is.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// So long nothing is heard of what does not arrive.
 const SILENCE: Duration = Duration::from_millis(200);

@@ -16,7 +16,7 @@ use inbox::testing::{TestClock, TestInbox};
 use inbox::{
     Context, Inbox, MessageId, ScheduleOptions, State, Timestamp, handler, inbox_contract,
 };
-use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
+use inbox_tests::faulty::{FaultyStore, RuntimeClock, Trouble, Verb};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 
@@ -144,9 +144,9 @@ async fn a_handler_that_outlives_its_lease_changes_nothing() {
     assert_eq!(delivery(&inbox, id).await, (DeliveryState::Pending, 0));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn leases_are_renewed_while_a_handler_runs() {
-    let lease = Duration::from_millis(300);
+    let lease = Duration::from_mins(1);
     let hands = Hands::default();
     let builder = TestInbox::builder().state(hands.clone());
     let inbox = builder.with(move |inbox| inbox.lease_duration(lease)).build().await.unwrap();
@@ -161,7 +161,7 @@ async fn leases_are_renewed_while_a_handler_runs() {
             for id in [waits, behind] {
                 let renewed = Some(inbox.now().saturating_add(lease));
                 while inbox.status(id).await.deliveries[0].lease_expires_at != renewed {
-                    tokio::task::yield_now().await;
+                    tokio::time::sleep(lease / 100).await;
                 }
             }
         }
@@ -275,14 +275,15 @@ async fn a_settle_that_was_written_and_answered_too_late_counts() {
     assert_eq!(hands.runs.load(Ordering::SeqCst), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handler_is_stopped_when_its_lease_cannot_be_renewed_in_time() {
-    // The store does not answer at all: only this process's own clock can tell.
+    // The store does not answer at all: only this process's own clock can tell. The store goes by the
+    // same one, which moves only when everyone waits.
     let hands = Hands::default();
     let store = FaultyStore::new().await.unwrap();
     store.trouble(Verb::Renew, Trouble::Hangs, u32::MAX);
-    let inbox = Inbox::builder(store).state(hands.clone());
-    let inbox = inbox.lease_duration(Duration::from_millis(100)).build().await.unwrap();
+    let inbox = Inbox::builder(store).state(hands.clone()).clock(RuntimeClock::start());
+    let inbox = inbox.build().await.unwrap();
     let options = ScheduleOptions::new();
     inbox.scheduler().schedule(Task::WaitsToBeStopped, options).await.unwrap();
     let report = inbox.process_pending().await.unwrap();

@@ -12,7 +12,9 @@ use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::kit::{Gate, Seen, Task, What, all_are, builder, faulty_builder, health_is, schedule};
+use crate::kit::{
+    Gate, Seen, Task, What, all_are, builder, faulty, faulty_builder, health_is, schedule,
+};
 
 #[inbox_contract(name = "host.renamed", version = 1)]
 #[derive(Serialize, Deserialize)]
@@ -40,15 +42,17 @@ async fn a_batch_handler_with_a_legacy_key_takes_what_is_stored_under_both() {
     for number in 0..3 {
         scheduler.schedule(Renamed { number }, ScheduleOptions::new()).await.unwrap();
     }
-    let inbox = builder(store.clone(), &gate)
-        .lease_duration(Duration::from_millis(300))
-        .build()
-        .await
-        .unwrap();
+    let inbox = builder(store.clone(), &gate).build().await.unwrap();
     for number in 3..6 {
         inbox.scheduler().schedule(Renamed { number }, ScheduleOptions::new()).await.unwrap();
     }
     let host = inbox.start().unwrap();
+    let mut taken = 0;
+    while taken < 6 {
+        taken += gate.told().await;
+    }
+    // Each of them once.
+    assert_eq!(taken, 6);
     assert_eq!(all_are(&store, DeliveryState::Completed).await, 6);
     host.shutdown(Duration::ZERO).await;
 }
@@ -92,18 +96,22 @@ async fn a_buffer_without_bound_is_one() {
 async fn a_claim_that_took_longer_than_a_lease_is_renewed_before_it_is_begun() {
     let gate = Gate::default();
     let store = FaultyStore::new().await.unwrap();
-    // By the store's own clock, which goes on as it always does.
+    // By the store's own clock, which goes on as it always does: for it, the whole test takes a moment,
+    // and no lease is over. By the host's clock it takes ten leases.
+    let lease = Duration::from_mins(1);
     let inbox = builder(store.clone(), &gate).renew_in_place();
-    let inbox = inbox.lease_duration(Duration::from_secs(5)).concurrency(1).build().await.unwrap();
+    let inbox = inbox.lease_duration(lease).concurrency(1).build().await.unwrap();
     // Claims wait for a connection for longer than a lease holds, and then are given all of it.
-    store.trouble(Verb::Lease, Trouble::Slow(Duration::from_secs(6)), u32::MAX);
+    store.trouble(Verb::Lease, Trouble::Slow(lease * 6 / 5), u32::MAX);
     schedule(inbox.scheduler(), 0..5, What::WaitOrStop).await;
     let _host = inbox.start().unwrap();
     gate.began(1).await;
-    tokio::time::sleep(Duration::from_secs(50)).await;
+    tokio::time::sleep(lease * 10).await;
     // Leased again and again, it would be begun and lost each time.
     assert!(gate.seen().began.values().all(|times| *times == 1), "{:?}", gate.seen());
     gate.permit(5);
+    // Without looking all the time, which takes the store's own time: its leases must hold for all of it.
+    gate.ended(5).await;
     assert_eq!(all_are(&store, DeliveryState::Completed).await, 5);
 }
 
@@ -151,19 +159,22 @@ async fn a_handler_with_a_legacy_key_is_not_leased_twice_its_room() {
     assert_eq!(health.load.buffered, 0, "{health}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_late_claim_is_given_back_when_the_host_ends_while_it_renews() {
     let gate = Gate::default();
-    let store = FaultyStore::new().await.unwrap();
-    let inbox =
-        builder(store.clone(), &gate).lease_duration(Duration::from_secs(3)).build().await.unwrap();
+    let (inbox, store) = faulty_builder(&gate).await;
+    let inbox = inbox.lease_duration(Duration::from_secs(3)).build().await.unwrap();
     schedule(inbox.scheduler(), 0..3, What::Pass).await;
     store.trouble(Verb::Lease, Trouble::Slow(Duration::from_millis(1_200)), u32::MAX);
     store.trouble(Verb::Renew, Trouble::Hangs, u32::MAX);
     let host = inbox.start().unwrap();
-    tokio::time::sleep(Duration::from_millis(1_600)).await;
+    // The claim was late, and the renewal that follows it hangs.
+    while store.met() < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(all_are(&store, DeliveryState::Processing).await, 3);
     let report = host.shutdown(Duration::ZERO).await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    // The store does one thing after the other: this answer comes after what the host gave back.
     let counts = store.counts().await.unwrap();
     assert!(
         counts.iter().all(|count| count.state == DeliveryState::Pending),
@@ -190,15 +201,14 @@ async fn news_that_comes_while_a_claim_is_under_way_is_not_forgotten() {
     host.shutdown(Duration::ZERO).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(start_paused = true)]
 async fn a_store_that_refuses_claims_is_not_asked_all_the_time() {
     let gate = Gate::default();
-    let store = FaultyStore::new().await.unwrap();
-    let inbox = builder(store.clone(), &gate).build().await.unwrap();
+    let (inbox, store) = faulty(&gate).await;
     store.trouble(Verb::Lease, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
     let host = inbox.start().unwrap();
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert!(store.met() < 50, "{}", store.met());
+    assert!((2..50).contains(&store.met()), "{}", store.met());
     host.shutdown(Duration::ZERO).await;
 }
 

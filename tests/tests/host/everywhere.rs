@@ -19,7 +19,7 @@ use crate::kit::{Gate, PATIENCE, Task, What, builder, health_is};
 const SOME: u64 = 3;
 
 /// How many are tried at the same time: they mostly wait.
-const ABREAST: usize = 8;
+const ABREAST: usize = 16;
 
 /// Works off a few commands while the network breaks with this request, if with any. Answers how many
 /// requests it took.
@@ -28,14 +28,16 @@ async fn works_off(breaks: Option<(u64, Fault)>) -> u64 {
     let proxy = FaultProxy::before(database.config()).await.unwrap();
     let options = PostgresOptions::new().ensure_schema().connections(1);
     let direct = options.open(&database.url()).await.unwrap();
-    // Impatient, so that a test need not wait.
-    let options = PostgresOptions::new().connections(2).call_timeout(Duration::from_secs(1));
+    // Impatient, so that a test need not wait, but no call of a busy machine takes so long.
+    let options = PostgresOptions::new().connections(2).call_timeout(Duration::from_secs(5));
     let through = options.open_config(proxy.config().clone()).await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
     let gate = Gate::default();
     let inbox = builder(through, &gate).layer(ledger.layer()).max_attempts(2);
-    let inbox = inbox.lease_duration(Duration::from_secs(3)).build().await.unwrap();
+    // What was leased when the answer was lost comes back after this long. A busy machine renews it in
+    // time: every lease that is lost costs an attempt.
+    let inbox = inbox.lease_duration(Duration::from_secs(20)).build().await.unwrap();
     let elsewhere = Inbox::builder(direct.clone()).scheduler_only().build().await.unwrap();
     let schedule = async |number, what| {
         let task = Task { number, what };

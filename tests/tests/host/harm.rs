@@ -1,43 +1,42 @@
 //! What one handler does harms no other delivery.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use inbox::hosting::{Event, Observer};
-use inbox::store::{DeliveryFilter, DeliveryState, Inspect as _};
-use inbox::{Context, Inbox, ScheduleOptions, State, handler, inbox_contract};
+use inbox::sqlite::SqliteStore;
+use inbox::store::{DeliveryFilter, DeliveryState, Inspect as _, Maintain as _, Now};
+use inbox::{Context, Inbox, MessageId, ScheduleOptions, State, handler, inbox_contract};
 use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
-use crate::kit::{self, Gate, Task, What, all_are, builder, health_is, schedule};
+use crate::kit::{
+    self, Gate, PATIENCE, Task, What, all_are, builder, faulty_builder, health_is, schedule,
+};
 
-/// So short that a test need not wait for long until it is over, and so long that a busy machine renews
-/// it in time.
-const LEASE: Duration = Duration::from_millis(800);
+/// So short that a test need not wait for long until it is renewed, and so long that a busy machine
+/// renews it in time.
+const LEASE: Duration = Duration::from_secs(15);
 
-/// Waits for so long as several leases take.
-async fn several_leases() {
-    tokio::time::sleep(LEASE * 4).await;
-}
-
-/// Counts the leases that a host loses.
-struct Losses(Arc<AtomicUsize>);
+/// Tells of the leases that a host loses, and of its end.
+struct Losses(UnboundedSender<Event>);
 
 impl Observer for Losses {
     fn notice(&self, event: &Event) {
-        if matches!(event, Event::LeaseLost(_) | Event::Reclaimed(_)) {
-            self.0.fetch_add(1, Ordering::SeqCst);
+        if matches!(event, Event::LeaseLost(_) | Event::Reclaimed(_) | Event::Stopped) {
+            // The test may be over.
+            let _ = self.0.send(event.clone());
         }
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_handler_that_takes_longer_than_a_lease_runs_once_and_so_does_what_waits_behind_it() {
     let gate = Gate::default();
-    let store = inbox::sqlite::in_memory().await.unwrap();
-    let lost = Arc::default();
-    let inbox = builder(store, &gate).concurrency(1).lease_duration(LEASE);
-    let inbox = inbox.observer(Losses(Arc::clone(&lost))).build().await.unwrap();
+    let (inbox, _) = faulty_builder(&gate).await;
+    let (tell, mut lost) = unbounded_channel();
+    let lease = Duration::from_secs(1);
+    let inbox = inbox.concurrency(1).lease_duration(lease);
+    let inbox = inbox.observer(Losses(tell)).build().await.unwrap();
     // Fast at first, so that the host leases ahead.
     schedule(inbox.scheduler(), 0..50, What::Pass).await;
     let host = inbox.start().unwrap();
@@ -47,13 +46,43 @@ async fn a_handler_that_takes_longer_than_a_lease_runs_once_and_so_does_what_wai
     // Under leases of which nothing is begun.
     schedule(inbox.scheduler(), 51..60, What::Wait).await;
     health_is(&inbox, |health| health.load.buffered > 0).await;
-    several_leases().await;
+    // By the clock that stands still. What waits is given back after five seconds.
+    tokio::time::sleep(lease * 4).await;
     gate.permit(10);
     let seen = gate.ended(60).await;
     assert!(seen.began.values().all(|times| *times == 1), "{seen:?}");
     assert_eq!(all_are(&**inbox.store(), DeliveryState::Completed).await, 60);
     host.shutdown(Duration::ZERO).await;
-    assert_eq!(lost.load(Ordering::SeqCst), 0, "leases were not kept");
+    let event = lost.recv().await.unwrap();
+    assert!(matches!(event, Event::Stopped), "leases were not kept: {event:?}");
+}
+
+/// Waits until the leases of all these were renewed, and then again. Answers how many of them others
+/// would have taken when the earlier leases were over.
+async fn reclaims_while_renewed(
+    store: &SqliteStore,
+    ids: &[MessageId],
+) -> Result<u64, tokio::time::error::Elapsed> {
+    let expiries = async || {
+        let mut expiries = Vec::new();
+        for id in ids {
+            let record = store.show(*id).await.unwrap().unwrap();
+            expiries.extend(record.deliveries[0].lease_expires_at);
+        }
+        expiries
+    };
+    let mut moved = 0;
+    for _ in 0..2 {
+        let before = expiries().await.into_iter().max().unwrap();
+        let renewed = async {
+            while expiries().await.iter().any(|expiry| *expiry <= before) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, renewed).await?;
+        moved += store.reclaim(100, Now::At(before)).await.unwrap().moved();
+    }
+    Ok(moved)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -63,7 +92,7 @@ async fn leases_are_renewed_while_every_thread_of_the_runtime_is_blocked() {
     let store = inbox::sqlite::open(directory.path().join("inbox.db")).await.unwrap();
     // Two handlers hold both threads, and with them everything that this runtime should do.
     let inbox = builder(store.clone(), &gate).lease_duration(LEASE).build().await.unwrap();
-    schedule(inbox.scheduler(), 0..2, What::Block).await;
+    let ids = schedule(inbox.scheduler(), 0..2, What::Block).await;
     let looking = std::thread::spawn({
         let (gate, store) = (gate.clone(), store.clone());
         move || {
@@ -71,18 +100,16 @@ async fn leases_are_renewed_while_every_thread_of_the_runtime_is_blocked() {
                 tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 gate.until(|seen| seen.running == 2).await;
-                several_leases().await;
-                // Whoever else looks finds nothing to reclaim.
-                let now = inbox::store::Now::OfStore;
-                let reclaimed = inbox::store::Maintain::reclaim(&store, 100, now).await.unwrap();
+                let moved = reclaims_while_renewed(&store, &ids).await;
+                // Before anything fails, for handlers that block hold the test too.
                 gate.unblock();
-                reclaimed
+                moved
             })
         }
     });
     let host = inbox.start().unwrap();
     let seen = gate.ended(2).await;
-    assert_eq!(looking.join().unwrap().moved(), 0);
+    assert_eq!(looking.join().unwrap(), Ok(0));
     assert!(seen.began.values().all(|times| *times == 1), "{seen:?}");
     assert_eq!(all_are(&store, DeliveryState::Completed).await, 2);
     host.shutdown(Duration::ZERO).await;
@@ -172,8 +199,7 @@ async fn a_handler_that_returns_after_its_lease_was_lost_settles_nothing() {
     gate.began(1).await;
     // Its lease is over in an hour, which for another clock is now.
     let later = inbox::Timestamp::now() + Duration::from_hours(1);
-    let later = inbox::store::Now::At(later);
-    let moved = inbox::store::Maintain::reclaim(&**inbox.store(), 10, later).await.unwrap();
+    let moved = inbox.store().reclaim(10, Now::At(later)).await.unwrap();
     assert_eq!(moved.returned, 1);
     gate.permit(1);
     // The first run is refused; the second one counts.
@@ -210,7 +236,7 @@ async fn rows_that_someone_deletes_while_handlers_are_at_them_harm_no_other() {
     let options = inbox::postgres::PostgresOptions::new().ensure_schema().connections(4);
     let store = options.open(&database.url()).await.unwrap();
     let gate = Gate::default();
-    let inbox = builder(store, &gate).lease_duration(LEASE * 4).build().await.unwrap();
+    let inbox = builder(store, &gate).lease_duration(LEASE).build().await.unwrap();
     let host = inbox.start().unwrap();
     schedule(inbox.scheduler(), 0..2, What::Wait).await;
     schedule(inbox.scheduler(), 2..4, What::WaitOrStop).await;

@@ -6,17 +6,16 @@ use std::time::Duration;
 
 use inbox::hosting::{Health, InboxBuilder};
 use inbox::sqlite::SqliteStore;
-use inbox::store::{Clock, DeliveryState, Inspect, Now, Store};
+use inbox::store::{DeliveryState, Inspect, Store};
 use inbox::{
-    Context, Inbox, MessageId, ScheduleOptions, Scheduler, State, Timestamp, handler,
-    inbox_contract,
+    Context, Inbox, MessageId, ScheduleOptions, Scheduler, State, handler, inbox_contract,
 };
-use inbox_tests::faulty::FaultyStore;
+use inbox_tests::faulty::{FaultyStore, RuntimeClock};
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, mpsc, watch};
 
-/// Longer than anything here takes, however busy the machine is.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+/// Longer than anything here takes, however busy the machine is: only what hangs takes longer.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
 
 #[inbox_contract(name = "host.task", version = 1)]
 #[derive(Clone, Serialize, Deserialize)]
@@ -128,6 +127,11 @@ impl Gate {
         self.0.permits.add_permits(tasks);
     }
 
+    /// Takes back what nobody has used of it.
+    pub(crate) fn permit_no_more(&self) {
+        self.0.permits.forget_permits(usize::MAX);
+    }
+
     /// Lets those go on that block their thread.
     pub(crate) fn unblock(&self) {
         *self.0.open.0.lock().unwrap() = true;
@@ -236,20 +240,10 @@ pub(crate) async fn health_is<S: Store>(
     }
 }
 
-/// The clock of the runtime, which a test stops.
-struct RuntimeClock(Timestamp, tokio::time::Instant);
-
-impl Clock for RuntimeClock {
-    fn now(&self) -> Now {
-        Now::At(self.0 + self.1.elapsed())
-    }
-}
-
 /// An inbox by the runtime's clock, on a store that has troubles when a test says so.
 pub(crate) async fn faulty_builder(gate: &Gate) -> (InboxBuilder<FaultyStore>, FaultyStore) {
     let store = FaultyStore::new().await.unwrap();
-    let clock = Arc::new(RuntimeClock(Timestamp::now(), tokio::time::Instant::now()));
-    (builder(store.clone(), gate).clock(clock).renew_in_place(), store)
+    (builder(store.clone(), gate).clock(RuntimeClock::start()).renew_in_place(), store)
 }
 
 /// The same, built.

@@ -41,24 +41,21 @@ async fn failures_are_written_while_successes_keep_coming() {
     store.trouble(Verb::Settle, Trouble::Slow(Duration::from_millis(20)), u32::MAX);
     schedule(inbox.scheduler(), 100_000..103_000, What::Pass).await;
     let id = schedule(inbox.scheduler(), 0..20, What::Fail).await[0];
-    let all = 23_000;
     for page in 0..20 {
-        schedule(inbox.scheduler(), 20 + page * 1_000..20 + (page + 1) * 1_000, What::Pass).await;
+        schedule(inbox.scheduler(), 20 + page * 1_000..20 + (page + 1) * 1_000, What::Wait).await;
     }
+    // There is always more that may succeed, and never so much that all of it is over when a busy
+    // machine gets to look.
+    gate.permit(2_000);
     let host = inbox.start().unwrap();
     gate.until(|seen| seen.ended.contains_key(&0)).await;
-    let begun = Instant::now();
-    let at_first = gate.seen().ended.len();
-    loop {
-        let record = inbox.status(id).await.unwrap().unwrap();
-        if !record.attempts.is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
+    let mut permitted = 2_000;
+    while inbox.status(id).await.unwrap().unwrap().attempts.is_empty() {
+        gate.permit(500);
+        permitted += 500;
+        gate.until(|seen| seen.ended.len() >= 3_000 + permitted - 2_000).await;
+        assert!(permitted < 10_000, "written by nobody in all that time");
     }
-    let ended = gate.seen().ended.len();
-    println!("failed at {at_first} of {all}; written after {:?} at {ended}", begun.elapsed());
-    assert!(ended < 10_000);
     host.shutdown(Duration::ZERO).await;
 }
 

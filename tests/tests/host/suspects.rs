@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
+use inbox::hosting::HostHandle;
 use inbox::store::{
     DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, Now, StoreErrorKind,
     Terms, Wanted,
 };
-use inbox::{Context, ScheduleOptions, State, handler, inbox_contract};
-use inbox_tests::faulty::{Trouble, Verb};
+use inbox::{Context, Inbox, ScheduleOptions, State, handler, inbox_contract};
+use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
 use serde::{Deserialize, Serialize};
 
-use crate::kit::{Gate, Task, What, builder, faulty, health_is, schedule};
+use crate::kit::{Gate, Task, What, builder, faulty, faulty_builder, health_is, schedule};
 
 #[tokio::test(start_paused = true)]
 async fn a_suspect_is_not_dropped_when_an_older_one_ends() {
@@ -46,29 +47,64 @@ async fn single(command: Single, State(gate): State<Gate>, context: Context) -> 
     gate.run(&Task { number: command.number, what: command.what }, &context).await
 }
 
-#[tokio::test]
-async fn a_suspect_keeps_to_its_handlers_limit() {
-    let gate = Gate::default();
-    let store = inbox::sqlite::in_memory().await.unwrap();
-    let inbox = builder(store.clone(), &gate).build().await.unwrap();
-    let host = inbox.start().unwrap();
-    let one =
-        |number, what| inbox.scheduler().schedule(Single { number, what }, ScheduleOptions::new());
-    for number in 0..20 {
-        one(number, What::Pass).await.unwrap();
+/// A host whose one call of `single` is at work, while another worker holds a `Single` for a minute and
+/// a task for three, and says no more.
+struct Vanished {
+    gate: Gate,
+    inbox: Inbox<FaultyStore>,
+    store: FaultyStore,
+    host: HostHandle,
+}
+
+impl Vanished {
+    async fn new() -> Self {
+        let gate = Gate::default();
+        let (inbox, store) = faulty_builder(&gate).await;
+        // No lease of its own is over when others are.
+        let inbox = inbox.lease_duration(Duration::from_hours(1)).build().await.unwrap();
+        let now = inbox.scheduler().clock().now();
+        let single = async |number, what| {
+            let options = ScheduleOptions::new();
+            inbox.scheduler().schedule(Single { number, what }, options).await.unwrap();
+        };
+        single(200, What::Pass).await;
+        schedule(inbox.scheduler(), 300..301, What::Pass).await;
+        for (key, minutes) in [("single", 1), ("work", 3)] {
+            let request = wanted(key, Duration::from_mins(minutes));
+            assert_eq!(store.lease(request, now).await.unwrap().len(), 1);
+        }
+        let host = inbox.start().unwrap();
+        // Fast at first, so that the host leases ahead.
+        for number in 0..20 {
+            single(number, What::Pass).await;
+        }
+        gate.ended(20).await;
+        single(100, What::Wait).await;
+        gate.began(21).await;
+        Self { gate, inbox, store, host }
     }
-    gate.ended(20).await;
-    one(100, What::Wait).await.unwrap();
-    gate.began(21).await;
-    inbox.control().pause();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    one(200, What::Wait).await.unwrap();
-    assert_eq!(store.lease(wanted("single"), Now::OfStore).await.unwrap().len(), 1);
-    tokio::time::sleep(Duration::from_millis(2_500)).await;
-    inbox.control().resume();
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+
+    /// Brings back what is over after so many minutes.
+    async fn reclaim_after(&self, minutes: u64) {
+        let Now::At(now) = self.inbox.scheduler().clock().now() else { panic!("no clock") };
+        let later = Now::At(now + Duration::from_mins(minutes));
+        assert_eq!(self.store.reclaim(10, later).await.unwrap().returned, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspect_keeps_to_its_handlers_limit() {
+    let vanished = Vanished::new().await;
+    vanished.reclaim_after(2).await;
+    let Vanished { gate, inbox, store: _store, host } = vanished;
+    health_is(&inbox, |health| health.load.buffered == 1 || gate.seen().most > 1).await;
+    // Long after it stopped to wait for others, and before it is given back.
+    tokio::time::sleep(Duration::from_secs(3)).await;
     let seen = gate.seen();
     assert_eq!(seen.most, 1, "{seen:?}");
+    assert!(!seen.began.contains_key(&200), "{seen:?}");
+    gate.permit(1);
+    gate.until(|seen| seen.ended.contains_key(&200)).await;
     host.shutdown(Duration::ZERO).await;
 }
 
@@ -120,10 +156,10 @@ async fn what_a_host_had_not_begun_when_it_was_cut_off_for_long_is_under_no_susp
     host.shutdown(Duration::from_secs(30)).await;
 }
 
-fn wanted(key: &str) -> LeaseRequest {
+fn wanted(key: &str, duration: Duration) -> LeaseRequest {
     LeaseRequest {
         host: "other".to_owned(),
-        duration: Duration::from_millis(100),
+        duration,
         wanted: vec![Wanted {
             handler_key: key.to_owned(),
             versions: vec![1],
@@ -135,38 +171,23 @@ fn wanted(key: &str) -> LeaseRequest {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_suspect_that_waits_for_a_stalled_handler_holds_no_other_suspect() {
-    let gate = Gate::default();
-    let store = inbox::sqlite::in_memory().await.unwrap();
-    let inbox = builder(store.clone(), &gate).build().await.unwrap();
-    let host = inbox.start().unwrap();
-    let one =
-        |number, what| inbox.scheduler().schedule(Single { number, what }, ScheduleOptions::new());
-    for number in 0..20 {
-        one(number, What::Pass).await.unwrap();
-    }
-    gate.ended(20).await;
-    one(100, What::Wait).await.unwrap();
-    gate.began(21).await;
-    inbox.control().pause();
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    one(200, What::Pass).await.unwrap();
-    assert_eq!(store.lease(wanted("single"), Now::OfStore).await.unwrap().len(), 1);
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
-    schedule(inbox.scheduler(), 300..301, What::Pass).await;
-    assert_eq!(store.lease(wanted("work"), Now::OfStore).await.unwrap().len(), 1);
-    tokio::time::sleep(Duration::from_millis(2_500)).await;
-    inbox.control().resume();
+    let vanished = Vanished::new().await;
+    vanished.reclaim_after(2).await;
+    health_is(&vanished.inbox, |health| health.load.buffered == 1).await;
+    vanished.reclaim_after(4).await;
+    let Vanished { gate, inbox, host, .. } = vanished;
     let other = tokio::time::timeout(
         Duration::from_secs(15),
         gate.until(|seen| seen.ended.contains_key(&300)),
     )
     .await;
     let health = inbox.control().health();
+    assert!(other.is_ok(), "{health}");
+    assert!(!gate.seen().ended.contains_key(&100), "its handler does not stall");
     gate.permit(1);
     host.shutdown(Duration::from_secs(1)).await;
-    assert!(other.is_ok(), "{health}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -175,8 +196,9 @@ async fn while_a_suspect_begins_nobody_else_does() {
     let store = inbox::sqlite::in_memory().await.unwrap();
     let inbox = builder(store.clone(), &gate).renew_in_place().build().await.unwrap();
     schedule(inbox.scheduler(), 0..1, What::Wait).await;
-    assert_eq!(store.lease(wanted("work"), Now::OfStore).await.unwrap().len(), 1);
-    let later = Now::At(inbox::Timestamp::now() + Duration::from_secs(1));
+    let (now, lease) = (inbox::Timestamp::now(), Duration::from_secs(1));
+    assert_eq!(store.lease(wanted("work", lease), Now::At(now)).await.unwrap().len(), 1);
+    let later = Now::At(now + lease * 2);
     assert_eq!(store.reclaim(10, later).await.unwrap().returned, 1);
     schedule(inbox.scheduler(), 1..5, What::Wait).await;
     let host = inbox.start().unwrap();

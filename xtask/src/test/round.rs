@@ -64,9 +64,13 @@ pub(super) struct Ran {
 /// Runs a program of tests, and shows all that it printed if something failed.
 pub(super) fn run(command: &mut Command, name: &str) -> Result<Ran> {
     let begun = Instant::now();
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let (output, input) = std::io::pipe()?;
+    command.stdin(Stdio::null()).stdout(input.try_clone()?).stderr(input);
+    let child = command.spawn();
+    // The output ends when nobody can write to it any more, and that includes us.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = child.with_context(|| format!("could not start {name}"))?;
-    let printed = lines::read(child.stdout.take().context("it has no output")?);
+    let printed = lines::read(output);
     let status = child.wait()?;
     let took = begun.elapsed().as_secs_f64();
     let passed = printed.passed;
