@@ -1,17 +1,26 @@
+use std::time::Instant;
+
 use anyhow::Result;
 
 use crate::shell::{cargo, run};
 use crate::{compile_time, deny, features, test};
 
-/// What must pass before a change lands, the quick checks first.
+/// What must pass before a change lands, the quick checks first. Each says how long it took.
 pub(crate) fn all() -> Result<()> {
-    run(&mut cargo(&["fmt", "--all", "--check"]))?;
-    lints()?;
-    docs()?;
-    features::each_alone()?;
-    deny::dependencies()?;
-    test::all()?;
-    compile_time::report(200)
+    timed("fmt", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
+    timed("lints", lints)?;
+    timed("docs", docs)?;
+    timed("features", features::each_alone)?;
+    timed("dependencies", deny::dependencies)?;
+    timed("tests", test::all)?;
+    timed("many handlers", || compile_time::check(200))
+}
+
+fn timed(what: &str, check: impl FnOnce() -> Result<()>) -> Result<()> {
+    let begun = Instant::now();
+    let checked = check();
+    println!("{what}: {} s", begun.elapsed().as_secs());
+    checked
 }
 
 fn lints() -> Result<()> {

@@ -20,7 +20,7 @@ cargo xtask test            every test: unit, integration, compile errors, docte
                             run whatever fails, and the end lists what to run again
 cargo xtask test --busy     the same three times beside 8 busy processes, and once on a single core
 cargo xtask ci              what must pass before a change lands: fmt, clippy, docs, features,
-                            dependencies, then `test` and `compile-time`
+                            dependencies, then `test`, and a program of 200 handlers
 cargo xtask link            duplicate keys across crates, in every profile (`test` takes two)
 cargo xtask compile-time [ITEMS]
                             what 200 (or ITEMS) contracts and handlers add to a build
