@@ -66,9 +66,18 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
 
 /// Whether a row was there already.
 pub(crate) fn is_unique_violation(error: &StoreError) -> bool {
+    has_code(error, &SqlState::UNIQUE_VIOLATION)
+}
+
+/// Whether the server stopped the statement, such as after its time was over.
+pub(crate) fn is_cancelled(error: &StoreError) -> bool {
+    has_code(error, &SqlState::QUERY_CANCELED)
+}
+
+fn has_code(error: &StoreError, code: &SqlState) -> bool {
     let cause = std::error::Error::source(error);
     let cause = cause.and_then(|cause| cause.downcast_ref::<Refusal>());
-    cause.is_some_and(|refusal| refusal.code() == &SqlState::UNIQUE_VIOLATION)
+    cause.is_some_and(|refusal| refusal.code() == code)
 }
 
 /// Whether the server was stopped, or cut the connection, while something was under way.

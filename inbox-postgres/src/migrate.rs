@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::PostgresStore;
 use crate::client::{begin, unnamed};
-use crate::error::translate;
+use crate::error::{is_cancelled, translate};
 use crate::schema::Schema;
 
 /// One step of the schema. Once released, its text never changes.
@@ -87,17 +87,22 @@ impl PostgresStore {
     async fn apply(&self, transaction: &Transaction<'_>) -> Result<(), StoreError> {
         let schema = &self.inner().schema;
         let failed = |error| self.failed(error);
+        // The server's word that there is no time left, of a statement that anyone asks.
+        let late = |error| match is_cancelled(&error) {
+            true => self.too_slow().caused_by(error),
+            false => error,
+        };
         // Whoever needs a table that a migration waits for waits behind it: no longer than for an
         // answer.
         let patience = self.call_timeout().min(self.inner().migration_timeout);
         set_local(transaction, "lock_timeout", patience).await.map_err(failed)?;
         let limit = self.inner().migration_timeout;
         set_local(transaction, "statement_timeout", limit).await.map_err(failed)?;
-        if !self.has_history(transaction).await? {
+        if !self.has_history(transaction).await.map_err(late)? {
             transaction.batch_execute(&schema.create()).await.map_err(failed)?;
             transaction.batch_execute(&schema.fill(HISTORY)).await.map_err(failed)?;
         }
-        let applied = self.applied(transaction).await?;
+        let applied = self.applied(transaction).await.map_err(late)?;
         for &Migration { version, name, sql } in &MIGRATIONS[applied..] {
             transaction.batch_execute(&schema.fill(sql)).await.map_err(failed)?;
             let record = schema.fill(

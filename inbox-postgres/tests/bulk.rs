@@ -7,7 +7,7 @@ mod reach;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::postgres::PostgresStore;
 use inbox::schedule::{OnConflict, Priority, ScheduleError, ScheduleOptions, Start};
 use inbox::store::{BulkReceipt, DeliveryState, Inspect as _};
 use inbox::{Inbox, handler, inbox_contract};
@@ -38,7 +38,7 @@ struct Text(String);
 
 async fn application() -> (PostgresDatabase, Inbox<PostgresStore>) {
     let database = PostgresDatabase::create().await.unwrap();
-    let options = PostgresOptions::new().connections(3).ensure_schema();
+    let options = reach::options().connections(3).ensure_schema();
     let store = options.open_on(&database).await.unwrap();
     (database, Inbox::builder(store).build().await.unwrap())
 }

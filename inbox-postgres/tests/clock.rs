@@ -6,7 +6,7 @@ mod reach;
 
 use std::time::Duration;
 
-use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::postgres::PostgresStore;
 use inbox::schedule::ScheduleOptions;
 use inbox::store::{DeliveryState, LeaseRequest, LeaseStore as _, Now, Terms, Wanted};
 use inbox::{Context, Inbox, Timestamp, handler, inbox_contract};
@@ -60,7 +60,7 @@ impl Server {
     }
 
     async fn inbox(&self) -> Inbox<PostgresStore> {
-        let options = PostgresOptions::new().connections(2).ensure_schema();
+        let options = reach::options().connections(2).ensure_schema();
         let store = options.open_on(&self.0).await.unwrap();
         Inbox::builder(store).build().await.unwrap()
     }
@@ -77,7 +77,7 @@ async fn delays_retries_and_leases_go_by_the_databases_clock() {
         let options = ScheduleOptions::new().delay(Duration::from_mins(10));
         let receipt = inbox.scheduler().schedule(Pay, options).await.unwrap();
         let distance = server.now().await.as_micros() - receipt.accepted_at().as_micros();
-        assert!((0..60_000_000).contains(&distance), "{offset}: accepted {distance} µs ago");
+        assert!((0..600_000_000).contains(&distance), "{offset}: accepted {distance} µs ago");
         assert_eq!(inbox.process_pending().await.unwrap().leased, 0, "{offset}: too early");
         server.pass("10 minutes").await;
         assert_eq!(

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use inbox_core::store::Store;
-use inbox_postgres::{PostgresOptions, PostgresStore};
+use inbox_postgres::PostgresStore;
 use inbox_testing::conformance::TestDatabase;
 use inbox_testing::postgres::PostgresDatabase;
 use reach::Reach as _;
@@ -23,7 +23,7 @@ impl OnServer {
     }
 
     async fn store(&self) -> PostgresStore {
-        let options = PostgresOptions::new().connections(4).ensure_schema();
+        let options = reach::options().connections(4).ensure_schema();
         match options.open_on(&self.0).await {
             Ok(store) => store,
             Err(error) => panic!("{error}: {:?}", std::error::Error::source(&error)),

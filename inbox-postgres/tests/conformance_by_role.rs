@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -170,7 +172,7 @@ impl OnServer {
     async fn member_of(&self, role: &str) -> PostgresStore {
         let mut config = self.0.config().clone();
         config.options(format!("-c role={role}"));
-        PostgresOptions::new().connections(2).open_config(config).await.unwrap()
+        reach::options().connections(2).open_config(config).await.unwrap()
     }
 }
 

@@ -4,13 +4,15 @@
 
 mod reach;
 
+use std::time::Duration;
+
 use inbox::postgres::deadpool_postgres::{Manager, Pool};
 use inbox::postgres::tokio_postgres::NoTls;
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::ScheduleOptions;
 use inbox::{Inbox, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
-use reach::Reach as _;
+use reach::{Reach as _, at_last};
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "pay", version = 1)]
@@ -93,10 +95,8 @@ async fn a_statement_that_fails_leaves_no_transaction_open() {
 #[tokio::test]
 async fn whoever_gets_no_connection_is_told_that_nothing_was_asked() {
     let (_database, pool, _inbox) = application().await;
-    let options =
-        PostgresOptions::new().reaching().call_timeout(std::time::Duration::from_millis(200));
-    let store = options.open_pool(pool.clone()).await.unwrap();
-
+    let options = PostgresOptions::new().reaching().call_timeout(Duration::from_secs(1));
+    let store = at_last(async || options.clone().open_pool(pool.clone()).await).await;
     let holder = pool.get().await.unwrap();
     let error = inbox::store::Inspect::counts(&store).await.unwrap_err();
     assert_eq!(error.kind(), inbox::store::StoreErrorKind::Busy, "{error}");

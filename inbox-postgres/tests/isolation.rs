@@ -6,9 +6,9 @@ mod reach;
 
 use std::sync::Arc;
 
+use inbox::postgres::PostgresStore;
 use inbox::postgres::deadpool_postgres::{Manager, Pool};
 use inbox::postgres::tokio_postgres::NoTls;
-use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::ScheduleOptions;
 use inbox::{Inbox, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
@@ -72,7 +72,7 @@ async fn strict() -> PostgresDatabase {
 async fn a_stricter_default_of_the_database_disturbs_nobody() {
     let database = strict().await;
     let completed = crowd(async || {
-        let options = PostgresOptions::new().connections(2).ensure_schema();
+        let options = reach::options().connections(2).ensure_schema();
         options.open_on(&database).await.unwrap()
     });
     assert_eq!(completed.await, 90);
@@ -84,7 +84,7 @@ async fn nor_does_it_on_pools_that_the_application_made() {
     let completed = crowd(async || {
         let manager = Manager::new(reach::config(&database), NoTls);
         let pool = Pool::builder(manager).max_size(2).build().unwrap();
-        PostgresOptions::new().reaching().ensure_schema().open_pool(pool).await.unwrap()
+        reach::options().reaching().ensure_schema().open_pool(pool).await.unwrap()
     });
     assert_eq!(completed.await, 90);
 }

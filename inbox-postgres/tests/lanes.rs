@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::postgres::PostgresStore;
 use inbox::schedule::ScheduleOptions;
 use inbox::settle::{DoneOutcome, Settlement};
 use inbox::store::{
@@ -13,6 +15,7 @@ use inbox::store::{
 };
 use inbox::{Inbox, State, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
+use reach::PATIENCE;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -49,7 +52,7 @@ struct Bench {
 impl Bench {
     async fn new() -> Self {
         let database = PostgresDatabase::create().await.unwrap();
-        let options = PostgresOptions::new().connections(4).ensure_schema();
+        let options = reach::options().connections(4).ensure_schema();
         let store = options.open_config(database.config().clone()).await.unwrap();
         let (sender, seen) = unbounded_channel();
         let inbox = Inbox::builder(store).state(sender).build().await.unwrap();
@@ -80,7 +83,7 @@ impl Bench {
             max_attempts: NonZeroU32::MIN,
             terms: Terms { fleet: one, per_key: one, ..Terms::default() },
         };
-        let (host, duration) = ("gone".to_owned(), Duration::from_mins(10));
+        let (host, duration) = ("gone".to_owned(), Duration::from_hours(1));
         let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
         let mut leases = self.inbox.store().lease(request, Now::OfStore).await.unwrap();
         assert_eq!((leases.len(), leases[0].deliveries.len()), (1, 1));
@@ -99,7 +102,7 @@ impl Bench {
         while seen.len() < count {
             seen.push(self.seen.recv().await.unwrap());
         }
-        host.shutdown(Duration::from_secs(10)).await;
+        host.shutdown(PATIENCE).await;
         assert_eq!(self.seen.try_recv().ok(), None, "no more than {seen:?}");
         seen
     }

@@ -7,8 +7,8 @@ mod reach;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use inbox::postgres::PostgresStore;
 use inbox::postgres::tokio_postgres::Client;
-use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{ScheduleOptions, Start};
 use inbox::store::{
     Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now,
@@ -31,7 +31,7 @@ async fn ship(_event: Paid) {}
 
 async fn application() -> (PostgresDatabase, Inbox<PostgresStore>, MessageId) {
     let database = PostgresDatabase::create().await.unwrap();
-    let options = PostgresOptions::new().connections(4).ensure_schema();
+    let options = reach::options().connections(4).ensure_schema();
     let store = options.open_on(&database).await.unwrap();
     let inbox = Inbox::builder(store).build().await.unwrap();
     let receipt = inbox.scheduler().schedule(Paid, ScheduleOptions::new()).await.unwrap();
@@ -57,7 +57,7 @@ async fn lease(store: &PostgresStore) -> Vec<LeaseToken> {
         max_attempts: NonZeroU32::MIN,
         terms: Terms::default(),
     });
-    let (host, duration) = ("host".to_owned(), Duration::from_mins(1));
+    let (host, duration) = ("host".to_owned(), Duration::from_hours(1));
     let request = LeaseRequest { host, duration, wanted: wanted.into(), tenants: None };
     let leases = store.lease(request, Now::OfStore).await.unwrap();
     let mut tokens: Vec<_> = leases.iter().map(|lease| lease.token).collect();
@@ -71,8 +71,8 @@ async fn a_renewal_and_a_cancellation_of_the_same_two_leases_do_not_wait_in_a_ci
     let store = PostgresStore::clone(inbox.store());
     let tokens = lease(&store).await;
     // The row with the lower token lies behind the other one now.
-    for seconds in [61, 62] {
-        let duration = Duration::from_secs(seconds);
+    for minutes in [61, 62] {
+        let duration = Duration::from_mins(minutes);
         store.renew(vec![tokens[0]], duration, Now::OfStore).await.unwrap();
     }
     let holder = database.connect().await.unwrap();
@@ -80,7 +80,7 @@ async fn a_renewal_and_a_cancellation_of_the_same_two_leases_do_not_wait_in_a_ci
     holder.batch_execute(hold).await.unwrap();
     let renewing = tokio::spawn({
         let store = store.clone();
-        async move { store.renew(tokens, Duration::from_mins(2), Now::OfStore).await }
+        async move { store.renew(tokens, Duration::from_hours(2), Now::OfStore).await }
     });
     until_waiting(&database, 1).await;
     let cancelling = tokio::spawn(async move { store.cancel(id, None, Now::OfStore).await });
@@ -94,7 +94,7 @@ async fn a_renewal_and_a_cancellation_of_the_same_two_leases_do_not_wait_in_a_ci
 async fn a_cancellation_and_a_rescheduling_of_one_message_do_not_wait_in_a_circle() {
     let (database, inbox, id) = application().await;
     let store = PostgresStore::clone(inbox.store());
-    let later = Start::After(Duration::from_mins(10));
+    let later = Start::After(Duration::from_hours(1));
     store.reschedule(id, Some("ship"), later, Now::OfStore).await.unwrap();
     let holder = database.connect().await.unwrap();
     holder.batch_execute("BEGIN; SELECT 1 FROM inbox.ready FOR UPDATE").await.unwrap();

@@ -54,7 +54,7 @@ impl Ear {
     }
 
     async fn next(&mut self) -> String {
-        let next = tokio::time::timeout(Duration::from_secs(30), self.heard.recv());
+        let next = tokio::time::timeout(Duration::from_mins(10), self.heard.recv());
         next.await.unwrap().unwrap()
     }
 

@@ -16,7 +16,7 @@ use inbox_testing::postgres::{PostgresDatabase, PostgresServer};
 
 /// With one connection, so that a broken one cannot hide behind others.
 async fn open(url: &str) -> PostgresStore {
-    PostgresOptions::new().connections(1).ensure_schema().open(url).await.unwrap()
+    reach::options().connections(1).ensure_schema().open(url).await.unwrap()
 }
 
 /// Stands between a client and the server, and breaks the connection as soon as the client, having been
@@ -72,6 +72,8 @@ async fn a_call_that_is_cut_off_is_transient_and_the_next_one_passes() {
     let database = PostgresDatabase::create().await.unwrap();
     let store = open(&reach::url(&database)).await;
     let mut client = database.connect().await.unwrap();
+    // In no transaction: there, it would always see the same.
+    let administrator = database.connect().await.unwrap();
     for _ in 0..20 {
         let transaction = client.transaction().await.unwrap();
         transaction.batch_execute("LOCK TABLE inbox.message").await.unwrap();
@@ -81,7 +83,7 @@ async fn a_call_that_is_cut_off_is_transient_and_the_next_one_passes() {
         });
         let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        while transaction.query_one(cut, &[]).await.unwrap().get::<_, i64>(0) == 0 {
+        while administrator.query_one(cut, &[]).await.unwrap().get::<_, i64>(0) == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         let error = call.await.unwrap().unwrap_err();

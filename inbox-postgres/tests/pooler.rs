@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod reach;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,6 +13,7 @@ use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::store::{DeliveryState, Inspect as _, LeaseStore as _, StoreErrorKind};
 use inbox::{Inbox, ScheduleOptions, State, handler, inbox_contract};
 use inbox_testing::postgres::{PgBouncer, PostgresDatabase};
+use reach::{PATIENCE, at_last};
 use serde::{Deserialize, Serialize};
 
 #[inbox_contract(name = "pay", version = 1)]
@@ -36,7 +39,7 @@ async fn pooled(connections: u32) -> (PostgresDatabase, PgBouncer) {
 }
 
 async fn open(database: &PostgresDatabase, pooler: &PgBouncer) -> PostgresStore {
-    let options = PostgresOptions::new().connections(1).behind_pooler();
+    let options = reach::options().connections(1).behind_pooler();
     options.open_config(pooler.config(database.config())).await.unwrap()
 }
 
@@ -63,7 +66,7 @@ async fn until_paid(inbox: &Inbox<PostgresStore>, count: u64) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(Duration::from_mins(1), done).await.unwrap();
+    tokio::time::timeout(PATIENCE, done).await.unwrap();
 }
 
 /// Hosts that cannot listen find by themselves what other processes schedule.
@@ -86,7 +89,7 @@ async fn one_connection_is_enough_for_two_hosts_that_only_look() {
     until_paid(&elsewhere, 520).await;
     assert_eq!(paid.0.load(Ordering::SeqCst), 520);
     for (host, _) in hosts {
-        host.shutdown(Duration::from_secs(30)).await;
+        host.shutdown(PATIENCE).await;
     }
 }
 
@@ -177,8 +180,10 @@ async fn a_writer_behind_a_pooler_schedules() {
 async fn what_nobody_waits_for_ends_and_the_pooler_goes_on() {
     let (database, pooler) = pooled(2).await;
     let options = PostgresOptions::new().connections(1).behind_pooler().without_notify();
-    let options = options.call_timeout(Duration::from_millis(300));
-    let store = options.open_config(pooler.config(database.config())).await.unwrap();
+    // The first call that has its answer in this time says that the store can be used.
+    let options = options.call_timeout(Duration::from_secs(1));
+    let config = pooler.config(database.config());
+    let store = at_last(async || options.clone().open_config(config.clone()).await).await;
     let holder = database.connect().await.unwrap();
     holder.batch_execute("BEGIN; LOCK TABLE inbox.dead").await.unwrap();
     for _ in 0..5 {
@@ -192,5 +197,5 @@ async fn what_nobody_waits_for_ends_and_the_pooler_goes_on() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     holder.batch_execute("COMMIT").await.unwrap();
-    store.counts().await.unwrap();
+    at_last(async || store.counts().await).await;
 }

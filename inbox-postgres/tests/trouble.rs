@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::postgres::PostgresStore;
 use inbox::schedule::ScheduleOptions;
 use inbox::settle::{DoneOutcome, Settlement};
 use inbox::store::{
@@ -33,7 +33,7 @@ async fn pay(_command: Pay) {}
 
 async fn application() -> (PostgresDatabase, Inbox<PostgresStore>) {
     let database = PostgresDatabase::create().await.unwrap();
-    let options = PostgresOptions::new().connections(12).ensure_schema();
+    let options = reach::options().connections(12).ensure_schema();
     let store = options.open_on(&database).await.unwrap();
     (database, Inbox::builder(store).build().await.unwrap())
 }
@@ -47,7 +47,10 @@ async fn schedule(inbox: &Inbox<PostgresStore>, count: u64) {
     inbox.scheduler().schedule_bulk(commands).await.unwrap();
 }
 
-async fn lease(inbox: &Inbox<PostgresStore>, limit: u32, duration: Duration) -> Vec<Lease> {
+/// How long leases hold: longer than any machine takes.
+const HOLD: Duration = Duration::from_hours(1);
+
+async fn lease(inbox: &Inbox<PostgresStore>, limit: u32) -> Vec<Lease> {
     let limit = NonZeroU32::new(limit).unwrap();
     let wanted = Wanted {
         handler_key: "pay".to_owned(),
@@ -56,8 +59,8 @@ async fn lease(inbox: &Inbox<PostgresStore>, limit: u32, duration: Duration) -> 
         max_attempts: NonZeroU32::new(3).unwrap(),
         terms: Terms::default(),
     };
-    let request =
-        LeaseRequest { host: "host".to_owned(), duration, wanted: vec![wanted], tenants: None };
+    let (host, duration) = ("host".to_owned(), HOLD);
+    let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
     inbox.store().lease(request, Now::OfStore).await.unwrap()
 }
 
@@ -106,7 +109,7 @@ async fn a_page_of_rows_that_someone_holds_hides_none_behind_it() {
     let (database, inbox) = application().await;
     schedule(&inbox, 20).await;
     for _ in 0..20 {
-        lease(&inbox, 1, Duration::from_millis(1)).await;
+        lease(&inbox, 1).await;
     }
     execute(&database, "UPDATE inbox.lease SET expires_at = leased_at").await;
     // Someone looks at the ten that come first, and does not let go.
@@ -139,7 +142,7 @@ async fn a_reclaim_moves_about_as_many_as_it_was_told() {
     let (database, inbox) = application().await;
     schedule(&inbox, 100).await;
     for _ in 0..10 {
-        lease(&inbox, 10, Duration::from_mins(1)).await;
+        lease(&inbox, 10).await;
     }
     execute(&database, "UPDATE inbox.lease SET expires_at = leased_at").await;
     // Leases come back whole: enough of them to reach the limit, and no more.
@@ -155,7 +158,7 @@ async fn those_who_touch_the_same_leases_at_once_do_not_deadlock() {
     schedule(&inbox, 400).await;
     let mut leases = Vec::new();
     for _ in 0..40 {
-        leases.extend(lease(&inbox, 10, Duration::from_mins(1)).await);
+        leases.extend(lease(&inbox, 10).await);
     }
     let leases = Arc::new(leases);
     let barrier = Arc::new(Barrier::new(8));
@@ -173,8 +176,7 @@ async fn those_who_touch_the_same_leases_at_once_do_not_deadlock() {
                 let tokens = all.iter().map(|lease| lease.token).collect();
                 barrier.wait().await;
                 if nth < 4 {
-                    let minute = Duration::from_mins(1);
-                    inbox.store().renew(tokens, minute, Now::OfStore).await.unwrap();
+                    inbox.store().renew(tokens, HOLD, Now::OfStore).await.unwrap();
                     let id = all[at].deliveries[at].message.id;
                     inbox.cancel(id).await.unwrap();
                     continue;

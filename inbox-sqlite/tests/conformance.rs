@@ -2,11 +2,15 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use inbox_core::store::Store;
-use inbox_sqlite::SqliteStore;
+use inbox_sqlite::{SqliteOptions, SqliteStore};
 use inbox_testing::conformance::TestDatabase;
 use tempfile::TempDir;
+
+/// Nothing takes this long unless it never happens.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// A file of its own; every connection is a store with a thread of its own, as in another process.
 struct InFile(TempDir);
@@ -20,7 +24,9 @@ impl InFile {
 impl TestDatabase for InFile {
     fn connect(&self) -> Pin<Box<dyn Future<Output = Arc<dyn Store>> + Send + '_>> {
         Box::pin(async {
-            match inbox_sqlite::open(self.0.path().join("inbox.db")).await {
+            // Whoever waits for others waits as long as a busy machine takes.
+            let options = SqliteOptions::new().busy_timeout(PATIENCE).call_timeout(PATIENCE);
+            match options.open(self.0.path().join("inbox.db")).await {
                 Ok(store) => Arc::new(store) as Arc<dyn Store>,
                 Err(error) => panic!("{error}"),
             }

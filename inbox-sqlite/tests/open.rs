@@ -17,9 +17,14 @@ use inbox_sqlite::rusqlite::{Connection, TransactionBehavior};
 use inbox_sqlite::{SqliteOptions, open};
 use tempfile::TempDir;
 
+/// Options of a store that waits for others as long as a busy machine takes.
+fn patient() -> SqliteOptions {
+    let patience = Duration::from_mins(10);
+    SqliteOptions::new().busy_timeout(patience).call_timeout(patience)
+}
+
 async fn refused(path: impl AsRef<Path>) -> StoreError {
-    let impatient = SqliteOptions::new().busy_timeout(Duration::from_millis(50));
-    impatient.open(path).await.unwrap_err()
+    patient().open(path).await.unwrap_err()
 }
 
 #[tokio::test]
@@ -75,7 +80,8 @@ async fn a_store_that_another_program_locks_is_busy_and_works_again_afterwards()
     let path = directory.path().join("inbox.db");
     let mut other = Connection::open(&path).unwrap();
     let lock = other.transaction_with_behavior(TransactionBehavior::Exclusive).unwrap();
-    let error = refused(&path).await;
+    let impatient = SqliteOptions::new().busy_timeout(Duration::from_millis(50));
+    let error = impatient.open(&path).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Busy);
     assert!(error.is_transient());
     assert!(error.to_string().contains("locked by another connection"), "{error}");
@@ -104,7 +110,7 @@ async fn a_newer_schema_is_refused_and_nothing_is_written() {
 async fn twenty_that_open_an_empty_file_at_once_end_in_one_schema() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("inbox.db");
-    let opening = (0..20).map(|_| tokio::spawn(open(path.clone())));
+    let opening = (0..20).map(|_| tokio::spawn(patient().open(path.clone())));
     for opened in opening.collect::<Vec<_>>() {
         opened.await.unwrap().unwrap();
     }

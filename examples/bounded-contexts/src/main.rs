@@ -38,7 +38,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         parcels.recv().await;
     }
     // Handlers that are at work finish, and what they did is settled.
-    let patience = Duration::from_secs(10);
+    let patience = Duration::from_mins(10);
     tokio::join!(hosts.0.shutdown(patience), hosts.1.shutdown(patience));
     print_counts("billing", &billing).await?;
     print_counts("shipping", &shipping).await?;

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use inbox::postgres::{PostgresOptions, PostgresStore};
+use inbox::postgres::PostgresStore;
 use inbox::settle::{DoneOutcome, Settlement};
 use inbox::store::{
     AfterDead, DeliveryFilter, DeliveryState, Inspect as _, LaneFilter, LeaseRequest,
@@ -13,6 +13,8 @@ use inbox::store::{
 use inbox::{Inbox, MessageId, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
 use serde::{Deserialize, Serialize};
+
+use crate::reach::{self, PATIENCE};
 
 #[inbox_contract(
     name = "pay",
@@ -71,7 +73,7 @@ impl Bench {
     pub(crate) async fn open() -> Self {
         let database = PostgresDatabase::create().await.unwrap();
         let open = async || {
-            let options = PostgresOptions::new().connections(6).ensure_schema();
+            let options = reach::options().connections(6).ensure_schema();
             let store = options.open_config(database.config().clone()).await.unwrap();
             Inbox::builder(store).build().await.unwrap()
         };
@@ -105,7 +107,8 @@ impl Bench {
     pub(crate) async fn drain(&self) {
         let store = self.store(0);
         let now = Now::OfStore;
-        for _ in 0..5_000 {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
             store.promote(1_000, now).await.unwrap();
             store.reclaim(1_000, now).await.unwrap();
             let dead = DeliveryFilter::in_state(DeliveryState::Dead);
@@ -114,7 +117,7 @@ impl Bench {
             }
             let request = LeaseRequest {
                 host: "drain".to_owned(),
-                duration: Duration::from_mins(1),
+                duration: Duration::from_hours(1),
                 wanted: wanted(50),
                 tenants: None,
             };

@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 mod bench;
+#[path = "../reach/mod.rs"]
+mod reach;
 mod verbs;
 
 use bench::Bench;

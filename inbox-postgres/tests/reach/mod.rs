@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test program needs some of it")]
 
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use inbox_core::store::StoreError;
 use inbox_postgres::tokio_postgres::{Client, Config, NoTls};
@@ -12,6 +13,29 @@ use inbox_testing::postgres::{PgBouncer, PostgresDatabase};
 
 /// The pooler of this process, before the server of its databases.
 static POOLER: OnceLock<PgBouncer> = OnceLock::new();
+
+/// Nothing takes this long unless it never happens, however busy the machine is.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
+
+/// Options of a store whose calls wait as long as a busy machine takes.
+pub(crate) fn options() -> PostgresOptions {
+    PostgresOptions::new().call_timeout(PATIENCE)
+}
+
+/// Calls until the store answers. A store whose calls have little time may miss it on a busy machine, and
+/// may answer the next call.
+pub(crate) async fn at_last<T>(call: impl AsyncFn() -> Result<T, StoreError>) -> T {
+    let answered = async {
+        loop {
+            match call().await {
+                Ok(answer) => return answer,
+                Err(error) => assert!(error.is_transient(), "{error}"),
+            }
+        }
+    };
+    let answer = tokio::time::timeout(PATIENCE, answered).await;
+    answer.unwrap_or_else(|_| panic!("the store answers no call in its time"))
+}
 
 /// Connections that a pooler has for a database, however many clients there are.
 const FEW: u32 = 3;

@@ -102,7 +102,7 @@ async fn a_worker_runs_a_host_and_an_operator_looks_after_it() {
     while count(DeliveryState::Completed).await < 3 || count(DeliveryState::Dead).await < 1 {
         tokio::task::yield_now().await;
     }
-    host.shutdown(Duration::from_secs(30)).await;
+    host.shutdown(Duration::from_mins(10)).await;
     let dead = operator.list(DeliveryFilter::in_state(DeliveryState::Dead)).await.unwrap();
     let id = dead.deliveries[0].message_id;
     assert_eq!(operator.status(id).await.unwrap().unwrap().attempts.len(), 2);

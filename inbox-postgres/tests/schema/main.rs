@@ -15,11 +15,11 @@ use inbox_testing::postgres::PostgresDatabase;
 use reach::Reach as _;
 
 async fn open(database: &PostgresDatabase) -> Result<PostgresStore, StoreError> {
-    PostgresOptions::new().connections(1).open_on(database).await
+    reach::options().connections(1).open_on(database).await
 }
 
 async fn ensure(database: &PostgresDatabase) -> Result<PostgresStore, StoreError> {
-    let options = PostgresOptions::new().connections(1).ensure_schema();
+    let options = reach::options().connections(1).ensure_schema();
     options.open_on(database).await
 }
 

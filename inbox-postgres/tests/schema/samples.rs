@@ -1,6 +1,5 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use inbox::postgres::tokio_postgres::Client;
 use inbox::store::{DeliveryState, Inspect as _};
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::open;
+use crate::reach::PATIENCE;
 
 #[inbox_contract(name = "sample", version = 1)]
 #[derive(Serialize, Deserialize)]
@@ -83,7 +83,7 @@ async fn every_migration_keeps_what_was_stored_before_it_and_the_store_goes_on_w
             }
         }
     };
-    let completed = tokio::time::timeout(Duration::from_mins(1), all_completed).await.unwrap();
+    let completed = tokio::time::timeout(PATIENCE, all_completed).await.unwrap();
     assert_eq!(usize::try_from(completed).unwrap(), messages);
 }
 

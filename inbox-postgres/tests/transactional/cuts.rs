@@ -77,7 +77,7 @@ async fn a_connection_that_is_terminated_while_the_handler_does_other_things_cos
     let pass = tokio::spawn(async move { inbox.process_pending().await.unwrap() });
     application.desk.begun.notified().await;
     let pid = application.desk.backends.lock().unwrap()[&7];
-    let terminate = "SELECT pg_terminate_backend($1, 10000)";
+    let terminate = "SELECT pg_terminate_backend($1, 600000)";
     assert!(application.client.query_one(terminate, &[&pid]).await.unwrap().get::<_, bool>(0));
     application.desk.go_on();
     application.desk.go_on();

@@ -2,6 +2,7 @@ use inbox::ScheduleOptions;
 use inbox::store::DeliveryState;
 
 use crate::kit::{Application, Book, Then};
+use crate::reach::PATIENCE;
 
 #[tokio::test]
 async fn success_is_committed_together_with_what_the_handler_wrote() {
@@ -66,7 +67,6 @@ async fn run_now_commits_what_the_handler_wrote_and_settles_nothing() {
 #[tokio::test]
 async fn a_host_counts_and_tells_what_a_transaction_settled() {
     use std::sync::{Arc, Mutex};
-    use std::time::Duration;
 
     use inbox::hosting::{Event, Observer};
 
@@ -98,7 +98,7 @@ async fn a_host_counts_and_tells_what_a_transaction_settled() {
     for _ in 1..=21 {
         hears.recv().await.unwrap();
     }
-    let report = host.shutdown(Duration::from_secs(10)).await;
+    let report = host.shutdown(PATIENCE).await;
     assert_eq!((report.released, report.left), (0, 0));
     let states = states.lock().unwrap().clone();
     let completed = states.iter().filter(|state| **state == DeliveryState::Completed).count();

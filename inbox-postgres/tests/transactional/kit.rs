@@ -1,7 +1,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use inbox::dispatch::BoxError;
 use inbox::postgres::tokio_postgres::{Client, Config};
@@ -14,6 +13,8 @@ use inbox_testing::fault::FaultProxy;
 use inbox_testing::postgres::PostgresDatabase;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Barrier, Notify, Semaphore};
+
+use crate::reach::{self, PATIENCE};
 
 /// What the handler does after it has written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -233,7 +234,7 @@ pub(crate) struct Application {
 
 pub(crate) fn options() -> PostgresOptions {
     // Nothing is sent but what a test asks for.
-    PostgresOptions::new().connections(4).without_notify().call_timeout(Duration::from_secs(10))
+    reach::options().connections(4).without_notify()
 }
 
 impl Application {
@@ -308,5 +309,5 @@ pub(crate) async fn open(
 
 /// What takes longer will never happen.
 pub(crate) async fn in_time<T>(what: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_mins(1), what).await.unwrap()
+    tokio::time::timeout(PATIENCE, what).await.unwrap()
 }

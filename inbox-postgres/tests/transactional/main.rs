@@ -9,6 +9,8 @@ mod ends;
 mod kit;
 mod meetings;
 mod mistakes;
+#[path = "../reach/mod.rs"]
+mod reach;
 mod schedules;
 mod shares;
 mod times;

@@ -1,9 +1,8 @@
-use std::time::Duration;
-
 use inbox::ScheduleOptions;
 use inbox::store::DeliveryState;
 
 use crate::kit::{Application, Cross, Then, in_time};
+use crate::reach::PATIENCE;
 
 /// Books one command whose transaction is refused so often with this SQLSTATE, where a row is inserted
 /// into this table.
@@ -46,7 +45,7 @@ async fn of_two_that_wait_for_each_other_both_are_done_in_the_end() {
         }
     };
     in_time(both).await;
-    let report = host.shutdown(Duration::from_secs(10)).await;
+    let report = host.shutdown(PATIENCE).await;
     assert_eq!((report.released, report.left), (0, 0));
     assert_eq!(application.desk.runs(), 3, "one of them was the victim, once");
     let failed = "SELECT count(*) FROM inbox.attempt";

@@ -1,8 +1,6 @@
-use std::time::Duration;
-
 use inbox::store::{DeliveryFilter, DeliveryState, Inspect as _, LeaseStore as _};
 
-use crate::kit::{Application, Then};
+use crate::kit::{Application, Then, in_time};
 
 fn notices() -> DeliveryFilter {
     DeliveryFilter { contract: Some("notice".to_owned()), ..DeliveryFilter::default() }
@@ -14,7 +12,7 @@ async fn what_a_handler_schedules_in_its_transaction_is_stored_with_it_and_worke
     let id = application.schedule(1, Then::Schedule).await;
     let mut bell = application.inbox.store().bell().unwrap().listener();
     assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1);
-    tokio::time::timeout(Duration::from_secs(10), bell.heard()).await.unwrap();
+    in_time(bell.heard()).await;
     let page = application.inbox.list(notices()).await.unwrap();
     assert_eq!(page.deliveries.len(), 1);
     assert_eq!(page.deliveries[0].state, DeliveryState::Pending);

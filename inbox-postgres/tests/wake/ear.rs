@@ -5,7 +5,7 @@ use inbox_testing::postgres::PostgresDatabase;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use crate::kit::PATIENCE;
+use crate::reach::PATIENCE;
 
 /// Someone who hears what processes tell each other.
 pub(crate) struct Ear {

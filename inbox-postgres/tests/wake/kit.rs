@@ -1,6 +1,6 @@
 //! What the tests are written with.
 
-use crate::reach::{self, Reach as _};
+use crate::reach::{self, PATIENCE, Reach as _};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,11 +17,8 @@ use inbox::{Timestamp, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
 use serde::{Deserialize, Serialize};
 
-/// How long something may take that happens at once.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
-
 /// How long leases hold.
-pub(crate) const HOLD: Duration = Duration::from_mins(5);
+pub(crate) const HOLD: Duration = Duration::from_hours(1);
 
 #[inbox_contract(name = "pay", version = 1)]
 #[derive(Serialize, Deserialize)]
@@ -79,14 +76,19 @@ pub(crate) async fn held(store: &PostgresStore) -> LeaseToken {
     leases[0].token
 }
 
-/// Ends every other connection to the database, as an administrator would.
+/// Ends every other connection to the database, as an administrator would. Behind a pooler it also waits
+/// for their end: the pooler would give the next client one that is about to end, and the next one another.
 pub(crate) async fn cut_all(client: &Client) -> i64 {
-    let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-               WHERE datname = current_database() AND pid <> pg_backend_pid()";
-    client.query_one(cut, &[]).await.unwrap().get(0)
+    let wait = if reach::is_pooled() { PATIENCE.as_millis() } else { 0 };
+    let cut = format!(
+        "SELECT count(pg_terminate_backend(pid, {wait})) FROM pg_stat_activity
+         WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    );
+    client.query_one(&cut, &[]).await.unwrap().get(0)
 }
 
-/// Asks until the server answers so; it says what its connections do only a moment later.
+/// Asks until the server answers so; it says what its connections do only a moment later. The client must
+/// be in no transaction: there, it would always see the same.
 pub(crate) async fn until(client: &Client, question: &str) {
     let asking = async {
         while !client.query_one(question, &[]).await.unwrap().get::<_, bool>(0) {
@@ -98,12 +100,13 @@ pub(crate) async fn until(client: &Client, question: &str) {
 }
 
 /// Waits until so many wait for a lock.
-pub(crate) async fn until_blocked(client: &Client, count: u32) {
+pub(crate) async fn until_blocked(database: &PostgresDatabase, count: u32) {
+    let client = database.connect().await.unwrap();
     let blocked = format!(
         "SELECT count(*) = {count} FROM pg_stat_activity
          WHERE datname = current_database() AND wait_event_type = 'Lock'"
     );
-    until(client, &blocked).await;
+    until(&client, &blocked).await;
 }
 
 pub(crate) fn is_later(moment: Timestamp) -> bool {

@@ -1,6 +1,6 @@
 //! Other processes are told, together and not each time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use inbox::postgres::PostgresOptions;
 use inbox::schedule::{ScheduleOptions, Start};
@@ -10,15 +10,19 @@ use inbox_testing::postgres::PostgresDatabase;
 
 use crate::ear::Ear;
 use crate::kit::{Pay, heard, held, lease, open, pool, routed, schedule, scheduler};
-use crate::reach::Reach as _;
+use crate::reach::{self, Reach as _};
+
+/// Others are told no more often than this.
+const REST: Duration = Duration::from_millis(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_thousand_messages_others_are_told_seldom_and_of_the_last_one_too() {
     let database = PostgresDatabase::create().await.unwrap();
-    let options = PostgresOptions::new().connections(16).ensure_schema();
+    let options = reach::options().connections(16).ensure_schema();
     let store = options.open_on(&database).await.unwrap();
     routed(&store).await;
     let mut ear = Ear::new(&database).await;
+    let begun = Instant::now();
     let tasks = (0..16).map(|task| {
         let store = store.clone();
         tokio::spawn(async move {
@@ -29,10 +33,12 @@ async fn of_two_thousand_messages_others_are_told_seldom_and_of_the_last_one_too
     });
     let tasks: Vec<_> = tasks.collect();
     let told = ear.look_for(2_000).await;
+    // A slow machine takes longer, so others may be told more often.
+    let most = begun.elapsed().as_millis() / REST.as_millis() + 1;
     for task in tasks {
         task.await.unwrap();
     }
-    assert!(told < 500, "others were told {told} times");
+    assert!(told as u128 <= most, "others were told {told} times, and not {most}");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use inbox::store::{LeaseLost, LeaseStore as _, LeaseToken, Now, Renewer, StoreEr
 use inbox_testing::postgres::PostgresDatabase;
 
 use crate::kit::{HOLD, cut_all, held, is_later, open, pool, routed, until_blocked};
-use crate::reach::Reach as _;
+use crate::reach::{self, Reach as _};
 
 async fn renews(renewer: &mut Box<dyn Renewer>, token: LeaseToken) {
     let asked = vec![LeaseToken::new(), token];
@@ -20,15 +20,14 @@ async fn renews(renewer: &mut Box<dyn Renewer>, token: LeaseToken) {
 async fn leases_are_renewed_while_the_pool_is_exhausted() {
     let database = PostgresDatabase::create().await.unwrap();
     let pool = pool(&database);
-    let given =
-        PostgresOptions::new().reaching().ensure_schema().open_pool(pool.clone()).await.unwrap();
+    let given = reach::options().reaching().ensure_schema().open_pool(pool.clone()).await.unwrap();
     routed(&given).await;
     let token = held(&given).await;
     let holder = pool.get().await.unwrap();
     renews(&mut given.renewer().unwrap(), token).await;
     drop(holder);
 
-    let own = open(&database, PostgresOptions::new()).await;
+    let own = open(&database, reach::options()).await;
     let mut client = database.connect().await.unwrap();
     let transaction = client.transaction().await.unwrap();
     transaction.batch_execute("LOCK TABLE inbox.message").await.unwrap();
@@ -36,7 +35,7 @@ async fn leases_are_renewed_while_the_pool_is_exhausted() {
         let own = own.clone();
         async move { inbox::store::Inspect::show(&own, inbox::message::MessageId::new()).await }
     });
-    until_blocked(transaction.client(), 1).await;
+    until_blocked(&database, 1).await;
     renews(&mut own.renewer().unwrap(), token).await;
     transaction.rollback().await.unwrap();
     holder.await.unwrap().unwrap();
@@ -59,8 +58,11 @@ async fn a_renewer_whose_connection_was_cut_makes_another() {
 #[tokio::test]
 async fn a_renewal_that_is_given_up_is_cancelled_and_the_next_one_passes() {
     let database = PostgresDatabase::create().await.unwrap();
-    // Behind a pooler, the server stops by itself after this time.
-    let options = PostgresOptions::new().call_timeout(Duration::from_secs(3));
+    let options = match reach::is_pooled() {
+        // There the server stops by itself, after this time.
+        true => reach::options().call_timeout(Duration::from_secs(10)),
+        false => reach::options(),
+    };
     let store = open(&database, options).await;
     let token = held(&store).await;
     let mut renewer = store.renewer().unwrap();
@@ -72,7 +74,7 @@ async fn a_renewal_that_is_given_up_is_cancelled_and_the_next_one_passes() {
     let soon = Duration::from_millis(300);
     let given_up = renewer.renew(vec![token], soon, Now::OfStore).await.unwrap_err();
     assert_eq!(given_up.kind(), StoreErrorKind::TimedOut, "{given_up}");
-    until_blocked(transaction.client(), 0).await;
+    until_blocked(&database, 0).await;
     transaction.rollback().await.unwrap();
     renews(&mut renewer, token).await;
 }

@@ -1,18 +1,15 @@
 //! The bell is rung for whatever becomes ready, where a store has one.
 
-use std::time::Duration;
-
 use inbox_core::schedule::Start;
 use inbox_core::settle::DeadReason;
 use inbox_core::store::{Bell, BellListener};
 use tokio::time::timeout;
 
 use super::TestDatabase;
-use super::kit::{Bench, DONE, HOLD, SECOND, dead, delayed, envelope, fail_after, ordered};
+use super::kit::{
+    Bench, DONE, HOLD, PATIENCE, SECOND, dead, delayed, envelope, fail_after, ordered,
+};
 use super::limits::{per_key, sharing};
-
-/// How long it may take to hear what was rung: nothing in between has to happen.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Hears what is rung from now on; nothing, if workers must ask.
 fn listener(bench: &Bench) -> Option<BellListener> {

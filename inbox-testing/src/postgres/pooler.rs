@@ -1,5 +1,5 @@
 use std::fmt::Write as _;
-use std::net::{Ipv4Addr, TcpStream};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,8 @@ use super::keeper::Keeper;
 use super::user::ServerUser;
 use super::{PostgresError, binaries, place};
 
-/// How long it may take to answer.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long it may take to answer on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// A PgBouncer in transaction mode, before a server: a client has a connection of the server's for one
 /// transaction, and another one for the next. It is gone when this value is dropped or its process
@@ -32,6 +32,10 @@ impl PgBouncer {
     /// # Errors
     /// When PgBouncer is not installed, does not start, or the server is not reached over TCP.
     pub fn before(config: &Config, connections: u32) -> Result<Self, PostgresError> {
+        place::started(|| Self::start(config, connections))
+    }
+
+    fn start(config: &Config, connections: u32) -> Result<Self, PostgresError> {
         let program = binaries::pgbouncer()?;
         let user = ServerUser::find();
         let (directory, port) = (place::directory(user)?, place::port()?);
@@ -66,11 +70,11 @@ impl PgBouncer {
 
     fn wait_until_it_answers(&self, directory: &Path) -> Result<(), PostgresError> {
         let deadline = Instant::now() + PATIENCE;
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
-            if Instant::now() > deadline {
-                let log = std::fs::read_to_string(directory.join("log")).unwrap_or_default();
-                let reason = log.lines().last().unwrap_or("there is no log").to_owned();
-                return Err(PostgresError::Silent { directory: directory.to_owned(), reason });
+        // Someone else may answer at this port: only its own log says that it is there.
+        let listens = format!("listening on 127.0.0.1:{}", self.port);
+        while !place::log(directory).contains(&listens) {
+            if place::taken(directory) > 0 || Instant::now() > deadline {
+                return Err(place::silent(directory));
             }
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -7,8 +7,8 @@ use super::keeper::{Keeper, Stop};
 use super::user::ServerUser;
 use super::{PostgresError, binaries, place};
 
-/// How long a server may take to answer, after a crash too.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a server may take to answer on a busy machine, after a crash too.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// Every test of a run may be at work at once, each with pools of its own.
 const SHARED: [&str; 2] = ["listen_addresses=127.0.0.1", "max_connections=1000"];
@@ -41,6 +41,13 @@ pub struct PostgresServer {
     port: u16,
 }
 
+/// What became of a server that was started.
+enum Came {
+    Answers,
+    /// It has ended.
+    FoundItsPortTaken,
+}
+
 impl PostgresServer {
     /// Starts a server with an empty database directory that flushes nothing to disk. As root, it runs
     /// as `postgres` or `nobody`.
@@ -48,7 +55,7 @@ impl PostgresServer {
     /// # Errors
     /// When PostgreSQL is not installed, or does not start.
     pub fn start() -> Result<Self, PostgresError> {
-        Self::start_with(&VOLATILE)
+        place::started(|| Self::start_with(&VOLATILE))
     }
 
     /// Starts a server that keeps what it committed, for benchmarks.
@@ -56,7 +63,7 @@ impl PostgresServer {
     /// # Errors
     /// When PostgreSQL is not installed, or does not start.
     pub fn start_durable() -> Result<Self, PostgresError> {
-        Self::start_with(&DURABLE)
+        place::started(|| Self::start_with(&DURABLE))
     }
 
     fn start_with(settings: &[&str]) -> Result<Self, PostgresError> {
@@ -82,6 +89,10 @@ impl PostgresServer {
     /// # Errors
     /// When the data cannot be copied, or the standby does not start.
     pub fn standby(&self) -> Result<Self, PostgresError> {
+        place::started(|| self.copy())
+    }
+
+    fn copy(&self) -> Result<Self, PostgresError> {
         let binaries = binaries::directory()?;
         let user = ServerUser::find();
         let directory = place::directory(user)?;
@@ -114,8 +125,10 @@ impl PostgresServer {
         command.extend(settings.iter().flat_map(|setting| ["-c", setting]).map(str::to_owned));
         let keeper = Keeper::start(user, &directory, "INT", command)?;
         let server = Self { keeper, directory, port };
-        server.wait_until_another_answers(None)?;
-        Ok(server)
+        match server.wait_until_another_answers(None, 0)? {
+            Came::Answers => Ok(server),
+            Came::FoundItsPortTaken => Err(place::silent(&server.directory)),
+        }
     }
 
     /// Stops it as an administrator would, ending every connection, and starts it again with the same
@@ -138,8 +151,14 @@ impl PostgresServer {
 
     fn stop_and_start(&mut self, stop: Stop) -> Result<(), PostgresError> {
         let before = self.ready_process();
-        self.keeper.restart(stop)?;
-        self.wait_until_another_answers(before.as_deref())
+        loop {
+            let taken = place::taken(&self.directory);
+            self.keeper.restart(stop)?;
+            // Someone else may look whether its port is free, just when it comes back.
+            if let Came::Answers = self.wait_until_another_answers(before.as_deref(), taken)? {
+                return Ok(());
+            }
+        }
     }
 
     /// The address of one of its databases.
@@ -167,19 +186,23 @@ impl PostgresServer {
         self.keeper.command()
     }
 
-    /// Waits for a process that is not the one `before`.
-    fn wait_until_another_answers(&self, before: Option<&str>) -> Result<(), PostgresError> {
+    /// Waits for a process that is not the one `before`, or for word that it found its port taken, which
+    /// so many did by now.
+    fn wait_until_another_answers(
+        &self,
+        before: Option<&str>,
+        taken: usize,
+    ) -> Result<Came, PostgresError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if self.ready_process().is_some_and(|process| Some(process.as_str()) != before) {
-                return Ok(());
+                return Ok(Came::Answers);
+            }
+            if place::taken(&self.directory) > taken {
+                return Ok(Came::FoundItsPortTaken);
             }
             if Instant::now() > deadline {
-                let log = std::fs::read_to_string(self.directory.join("log")).unwrap_or_default();
-                return Err(PostgresError::Silent {
-                    directory: self.directory.clone(),
-                    reason: log.lines().last().unwrap_or("there is no log").to_owned(),
-                });
+                return Err(place::silent(&self.directory));
             }
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tokio_postgres::{Client, NoTls};
 
 /// For what must happen by itself. Nothing takes this long.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 pub(crate) async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;

@@ -7,7 +7,7 @@ use inbox::testing::postgres::PostgresDatabase;
 use crate::http::{self, Answer};
 
 /// Longer than anything here takes, however busy the machine is.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// One of the two programs, at work.
 pub(crate) struct Program {

@@ -9,6 +9,10 @@ use crate::conformance::TestDatabase;
 /// How long the leases of the cases hold.
 pub(crate) const HOLD: Duration = Duration::from_mins(1);
 
+/// How long a case waits for what must happen by itself: only what never happens takes longer, however busy
+/// the machine is.
+pub(crate) const PATIENCE: Duration = Duration::from_mins(10);
+
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
 /// Not a whole second, so that a store that cuts moments short is seen.

@@ -8,7 +8,7 @@ mod look;
 mod together;
 mod verbs;
 
-pub(super) use bench::{Bench, HOLD, SECOND};
+pub(super) use bench::{Bench, HOLD, PATIENCE, SECOND};
 pub(super) use envelopes::{
     bytes, delayed, envelope, keyed, of_tenant, ordered, prioritised, same_json, starting,
     versioned,
