@@ -22,6 +22,9 @@ const SILENCE: Duration = Duration::from_millis(200);
 /// Tries of what goes wrong only where two things meet.
 const CONNECTIONS: usize = 50;
 
+/// What the server answers nothing to, and closes the connection.
+const LEAVE: &str = "leave";
+
 /// How PostgreSQL ends its answers.
 const END: &[u8] = b"Z\0\0\0\x05I";
 
@@ -43,6 +46,9 @@ impl Server {
                     let mut bytes = [0; 100];
                     while let Ok(count @ 1..) = client.read(&mut bytes).await {
                         let _ = tell.send(bytes[..count].to_vec());
+                        if &bytes[..count] == LEAVE.as_bytes() {
+                            return;
+                        }
                         let answer = [&bytes[..count], END].concat();
                         if client.write_all(&answer).await.is_err() {
                             return;
@@ -239,4 +245,22 @@ async fn a_network_breaks_with_the_request_that_was_named() {
     assert_eq!(server.proxy.requests(), 3);
     server.proxy.heal();
     is_reset(&mut client).await;
+}
+
+#[tokio::test]
+async fn what_has_no_answer_does_not_count_as_the_answer_that_is_to_be_lost() {
+    let mut server = Server::start().await;
+    let (mut silent, mut other) = (server.connect().await, server.connect().await);
+    says(&mut silent, "one").await;
+    is_answered(&mut silent, "one").await;
+    server.hears("one").await;
+    server.proxy.lose_next_reply();
+    // As a request to cancel another: whoever sends it hears nothing, and leaves.
+    says(&mut silent, LEAVE).await;
+    server.hears(LEAVE).await;
+    assert_eq!(timeout(PATIENCE, silent.read(&mut [0; 1])).await.unwrap().unwrap_or(0), 0);
+    says(&mut other, "two").await;
+    server.hears("two").await;
+    is_reset(&mut other).await;
+    assert_eq!(server.proxy.lost(), 1);
 }

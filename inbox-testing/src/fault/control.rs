@@ -25,7 +25,7 @@ pub enum Fault {
 
 /// Which answer is to be lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Lose {
+pub(super) enum Lose {
     Next,
     /// The one to a request that contains these bytes.
     To(Vec<u8>),
@@ -100,18 +100,19 @@ impl Control {
         concerned
     }
 
-    /// Whether the answer to this request is to be lost. Said once.
-    pub(super) fn loses(&self, request: &[u8]) -> bool {
-        let mut lose = self.lose();
-        let concerned = match &*lose {
-            None | Some(Lose::Before(_)) => false,
-            Some(Lose::Next) => true,
-            Some(Lose::To(text)) => contains(request, text),
-        };
-        if concerned {
-            *lose = None;
-        }
-        concerned
+    /// Why the answer to this request is to be lost, if it is. Said once.
+    pub(super) fn loses(&self, request: &[u8]) -> Option<Lose> {
+        self.lose().take_if(|lose| match lose {
+            Lose::Before(_) => false,
+            Lose::Next => true,
+            Lose::To(text) => contains(request, text),
+        })
+    }
+
+    /// The request had no answer, such as one to cancel another: the next one is meant, unless the test has
+    /// changed its mind.
+    pub(super) fn loses_still(&self, lose: Lose) {
+        self.lose().get_or_insert(lose);
     }
 
     pub(super) fn count(&self) {
@@ -135,7 +136,7 @@ impl Control {
     }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // Nothing is half-done when a holder panics: every change is one assignment.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,6 @@
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -8,7 +8,7 @@ use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::time::sleep;
 
 use super::Fault;
-use super::control::Control;
+use super::control::{Control, Lose, held};
 
 /// How an answer of PostgreSQL ends: it is ready for the next question, in a state that the last byte
 /// tells.
@@ -21,8 +21,8 @@ pub(super) struct Line {
     lost_up: AtomicBool,
     /// What the server answered was swallowed, so nothing that follows it may arrive.
     lost_down: AtomicBool,
-    /// The answer that comes next is to be lost.
-    loses: AtomicBool,
+    /// Why the answer that comes next is to be lost, if it is.
+    loses: Mutex<Option<Lose>>,
 }
 
 impl Line {
@@ -33,8 +33,8 @@ impl Line {
         client.set_zero_linger()?;
         client.set_nodelay(true)?;
         let mut fault = control.fault.subscribe();
-        let [lost_up, lost_down, loses] = std::array::from_fn(|_| AtomicBool::new(false));
-        let line = Self { control, lost_up, lost_down, loses };
+        let (lost_up, lost_down) = (AtomicBool::new(false), AtomicBool::new(false));
+        let line = Self { control, lost_up, lost_down, loses: Mutex::default() };
         if *fault.borrow() == Fault::Reset {
             return Ok(());
         }
@@ -79,8 +79,8 @@ impl Line {
                         self.control.count();
                         return Ok(());
                     }
-                    if self.control.loses(&bytes[..count]) {
-                        self.loses.store(true, Ordering::SeqCst);
+                    if let Some(lose) = self.control.loses(&bytes[..count]) {
+                        *held(&self.loses) = Some(lose);
                     }
                     to.write_all(&bytes[..count]).await?;
                 }
@@ -97,11 +97,12 @@ impl Line {
             if count == 0 {
                 return Ok(());
             }
-            if self.loses.load(Ordering::SeqCst) {
+            if held(&self.loses).is_some() {
                 end.extend_from_slice(&bytes[..count]);
                 end.drain(..end.len().saturating_sub(END_OF_ANSWER.len() + 1));
                 if end.starts_with(&END_OF_ANSWER) {
                     // The server has done what it was asked, and nobody will know.
+                    held(&self.loses).take();
                     self.control.count();
                     return Ok(());
                 }
@@ -138,5 +139,14 @@ impl Line {
             sleep(time).await;
         }
         fault
+    }
+}
+
+// However the connection ended.
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let Some(lose) = held(&self.loses).take() {
+            self.control.loses_still(lose);
+        }
     }
 }

@@ -78,8 +78,8 @@ impl FaultProxy {
         self.control.swallowed()
     }
 
-    /// Loses the answer to what is sent next, on whatever connection: the server does what it was
-    /// asked, and then the connection is reset.
+    /// Loses the answer to what is sent next and has one, on whatever connection: the server does what it
+    /// was asked, and then the connection is reset.
     pub fn lose_next_reply(&self) {
         self.control.lose_next();
     }

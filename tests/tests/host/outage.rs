@@ -201,6 +201,7 @@ async fn an_outcome_whose_answer_was_lost_is_not_run_again() {
     }
     assert_eq!(all_are(&place.direct, DeliveryState::Completed).await, 10);
     assert!(gate.seen().began.values().all(|times| *times == 1), "{:?}", gate.seen());
+    assert!(place.proxy.lost() > 0);
     host.shutdown(Duration::from_secs(30)).await;
 }
 
