@@ -2,7 +2,6 @@
 //! however fast it is.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What a fleet holds back, as its ledger's directory says.
 #[derive(Debug, Clone)]
@@ -27,12 +26,5 @@ impl HeldBack {
     #[must_use]
     pub fn is_released(&self) -> bool {
         self.0.exists()
-    }
-
-    /// Waits until all may be scheduled. A fleet whose test has failed is killed meanwhile.
-    pub async fn released(&self) {
-        while !self.is_released() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
     }
 }

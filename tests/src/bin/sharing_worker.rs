@@ -9,6 +9,7 @@ use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use inbox::postgres::{PostgresOptions, PostgresStore};
@@ -123,22 +124,24 @@ async fn main() -> Result<(), BoxError> {
     let host = inbox.start()?;
     let over = std::thread::spawn(|| std::io::stdin().read_to_end(&mut Vec::new()));
     let held_back = HeldBack::beside(ledger.path());
-    let producer = Producer { inbox, ledger, outages, held_back };
+    let producer = Producer { inbox, ledger, outages, over };
     let mine = |key: u64| key % processes == process;
     if kind == "lanes" {
         let lane = |number: u64| if number.is_multiple_of(5) { 0 } else { 1 + number % 999 };
         let steps = all.map(|number| (number, lane(number))).filter(|(_, lane)| mine(*lane));
-        producer.schedule(steps, |(number, lane)| Step { number, lane }).await?;
+        let step = |(number, lane)| Step { number, lane };
+        producer.schedule(steps, step, Some(&held_back)).await?;
     } else {
         // Every eighth is one of which there is one at a time.
         let (singles, payouts): (Vec<u64>, Vec<u64>) = all.partition(|number| number % 8 == 0);
         let singles = singles.into_iter().filter(|number| mine(number / 8));
-        producer.schedule(singles, |number| Single { number }).await?;
+        producer.schedule(singles, |number| Single { number }, None).await?;
         let payouts = payouts.into_iter().map(|number| (number, number % 50));
         let payouts = payouts.filter(|(_, merchant)| mine(*merchant));
-        producer.schedule(payouts, |(number, merchant)| Payout { number, merchant }).await?;
+        let payout = |(number, merchant)| Payout { number, merchant };
+        producer.schedule(payouts, payout, Some(&held_back)).await?;
     }
-    while !over.is_finished() {
+    while !producer.over.is_finished() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     host.shutdown(Duration::from_secs(10)).await;
@@ -149,20 +152,27 @@ struct Producer {
     inbox: Inbox<PostgresStore>,
     ledger: Ledger,
     outages: Outages,
-    held_back: HeldBack,
+    /// Ends with the input of this process, as it does when whoever started it is gone.
+    over: JoinHandle<std::io::Result<usize>>,
 }
 
 impl Producer {
+    /// Schedules one chunk after the other, the last of them when it is not held back any more.
     async fn schedule<T: Copy + Send + Sync, C: Contract>(
         &self,
         what: impl Iterator<Item = T>,
         command: impl Fn(T) -> C + Sync,
+        held_back: Option<&HeldBack>,
     ) -> Result<(), BoxError> {
         let mut rest = what.peekable();
         while rest.peek().is_some() {
             let chunk: Vec<_> = rest.by_ref().take(CHUNK).collect();
-            if rest.peek().is_none() {
-                self.held_back.released().await;
+            let is_last = rest.peek().is_none();
+            while is_last
+                && held_back.is_some_and(|held_back| !held_back.is_released())
+                && !self.over.is_finished()
+            {
+                tokio::time::sleep(Duration::from_millis(20)).await;
             }
             // Without an answer nobody knows; with the same keys it is safe to say it all again.
             let schedule = async || {

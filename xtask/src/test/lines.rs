@@ -1,4 +1,5 @@
 use std::io::{BufRead as _, BufReader, Read};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a program of tests printed, as far as it is of interest.
 #[derive(Default)]
@@ -11,12 +12,12 @@ pub(super) struct Printed {
 }
 
 /// Reads the output of test programs until it ends. Failures are told at once.
-pub(super) fn read(output: impl Read) -> Printed {
-    let mut printed = Printed::default();
+pub(super) fn read(output: impl Read, printed: &Mutex<Printed>) {
     let mut lines = BufReader::new(output);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
         let text = String::from_utf8_lossy(&line).into_owned();
+        let mut printed = held(printed);
         match verdict(&text) {
             Some((_, "ok")) => printed.passed += 1,
             Some((name, "FAILED")) => {
@@ -28,7 +29,11 @@ pub(super) fn read(output: impl Read) -> Printed {
         printed.text.push_str(&text);
         line.clear();
     }
-    printed
+}
+
+pub(super) fn held(printed: &Mutex<Printed>) -> MutexGuard<'_, Printed> {
+    // Each line is noted as a whole.
+    printed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The name of a test and what became of it, if this line says so.
@@ -41,7 +46,15 @@ fn verdict(line: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use std::sync::Mutex;
+
+    use super::Printed;
+
+    fn read(output: &[u8]) -> Printed {
+        let printed = Mutex::default();
+        super::read(output, &printed);
+        printed.into_inner().unwrap_or_default()
+    }
 
     #[test]
     fn failures_are_known_by_their_names() {
@@ -56,7 +69,7 @@ mod tests {
 
     #[test]
     fn output_that_is_no_text_ends_nothing() {
-        let printed = read(&b"test a ... ok\n\xff\xfe\ntest b ... FAILED\n"[..]);
+        let printed = read(b"test a ... ok\n\xff\xfe\ntest b ... FAILED\n");
         assert_eq!((printed.passed, printed.failed.len()), (1, 1));
     }
 }

@@ -1,5 +1,6 @@
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
@@ -10,6 +11,13 @@ use super::ui;
 
 /// Tests that wait for something leave their core to others.
 const THREADS_PER_CORE: usize = 2;
+
+/// How long the output of a program that has ended is waited for: a program that died may leave others
+/// behind, which hold it open.
+const LEFT_BEHIND: Duration = Duration::from_secs(10);
+
+/// How often it is seen whether the output has ended.
+const GLANCE: Duration = Duration::from_millis(5);
 
 /// Programs of tests that run one after the other, under the same circumstances.
 pub(super) struct Round {
@@ -70,8 +78,18 @@ pub(super) fn run(command: &mut Command, name: &str) -> Result<Ran> {
     // The output ends when nobody can write to it any more, and that includes us.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = child.with_context(|| format!("could not start {name}"))?;
-    let printed = lines::read(output);
+    let printed = Arc::new(Mutex::default());
+    let reading = std::thread::spawn({
+        let printed = Arc::clone(&printed);
+        move || lines::read(output, &printed)
+    });
     let status = child.wait()?;
+    // All that it printed is there by then; only what it left behind can hold the output open.
+    let ended = Instant::now();
+    while !reading.is_finished() && ended.elapsed() < LEFT_BEHIND {
+        std::thread::sleep(GLANCE);
+    }
+    let printed = std::mem::take(&mut *lines::held(&printed));
     let took = begun.elapsed().as_secs_f64();
     let passed = printed.passed;
     match status.success() {
