@@ -46,7 +46,7 @@ fn installed() -> Result<PathBuf> {
         return Ok(found);
     }
     let tools = repository().join("target/tools");
-    // Not optimised: it takes a quarter of the time to build, and its checks a second.
+    // Not optimised: most of the time is spent on building it, and little on its checks.
     let build = ["install", "--quiet", "--locked", "--debug", "--no-default-features"];
     let mut install = cargo(&build);
     install.args(["cargo-deny", "--version", VERSION, "--root"]);

@@ -45,6 +45,28 @@ async fn a_migration_that_takes_too_long_is_told_and_leaves_nothing() {
     open(&database).await.unwrap();
 }
 
+/// Also while it looks at what was applied: by the server's word, which a migration's time limit sends too.
+#[tokio::test]
+async fn a_migration_that_the_server_stops_at_its_first_question_is_told_like_any_other() {
+    let database = PostgresDatabase::create().await.unwrap();
+    migrate(&database, reach::options()).await.unwrap();
+    let (mut holder, client) =
+        (database.connect().await.unwrap(), database.connect().await.unwrap());
+    let transaction = holder.transaction().await.unwrap();
+    let lock = "LOCK TABLE inbox.migration IN ACCESS EXCLUSIVE MODE";
+    transaction.batch_execute(lock).await.unwrap();
+    let migrating =
+        tokio::spawn(reach::options().reaching().migrate_config(reach::config(&database)));
+    let stop = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while client.query(stop, &[]).await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let error = migrating.await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::TimedOut, "{error}");
+    assert!(error.to_string().contains("`PostgresOptions::migration_timeout`"), "{error}");
+}
+
 #[tokio::test]
 async fn a_migration_is_bound_neither_by_the_time_for_a_call_nor_by_that_of_the_database() {
     let longer = "pg_sleep(10.5) WHERE tg_tag = 'CREATE SCHEMA'";

@@ -26,11 +26,11 @@ async fn eat(command: Eat) {
     tokio::time::sleep(Duration::from_millis(2)).await;
 }
 
-struct LaterClock {
+struct HoursLater {
     hours: u64,
 }
 
-impl Clock for LaterClock {
+impl Clock for HoursLater {
     fn now(&self) -> Now {
         Now::At(Timestamp::now().saturating_add(Duration::from_hours(self.hours)))
     }
@@ -42,7 +42,7 @@ async fn main() -> Result<(), BoxError> {
     let mut next = || arguments.next().ok_or("poisoned_worker FILE DEATHS");
     let (store, hours) = (inbox::sqlite::open(next()?).await?, next()?.parse()?);
     let builder = Inbox::builder(store).lease_duration(Duration::from_mins(30));
-    let host = builder.clock(Arc::new(LaterClock { hours })).build().await?.start()?;
+    let host = builder.clock(Arc::new(HoursLater { hours })).build().await?.start()?;
     let over = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
     over.await??;
     host.shutdown(Duration::from_secs(10)).await;
