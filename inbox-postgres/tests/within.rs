@@ -94,7 +94,7 @@ async fn an_acceptance_that_is_under_way_is_waited_for_and_recognised() {
         let second = second.await.unwrap();
         let is_first = second.message_id() == first.message_id();
         assert_eq!((is_first, second.acceptance() == Acceptance::Accepted), (commits, !commits));
-        let client = reach::connect(&database).await;
+        let client = database.connect().await.unwrap();
         client.batch_execute("TRUNCATE inbox.message, inbox.ready").await.unwrap();
     }
 }
@@ -130,7 +130,7 @@ async fn two_open_transactions_with_one_key_end_in_one_message_and_no_deadlock()
 
 /// Until so many statements wait for another transaction.
 async fn until_waiting(database: &PostgresDatabase, count: i64) {
-    let client = reach::connect(database).await;
+    let client = database.connect().await.unwrap();
     let waiting = "SELECT count(*) FROM pg_stat_activity
                    WHERE datname = current_database() AND wait_event_type = 'Lock'";
     while client.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) != count {

@@ -68,7 +68,9 @@ pub(crate) fn url(database: &PostgresDatabase) -> String {
     }
 }
 
-/// A connection of the application's.
+/// A connection of the application's, for transactions. What a test asks on its own goes directly, by
+/// `PostgresDatabase::connect`: behind a pooler the next statement may meet another connection of the
+/// server, which does not know what was prepared.
 pub(crate) async fn connect(database: &PostgresDatabase) -> Client {
     let (client, connection) = match config(database).connect(NoTls).await {
         Ok(connected) => connected,
