@@ -6,6 +6,9 @@ use serde_json::Value;
 use super::program::Program;
 use crate::shell::{cargo, printed};
 
+/// The package whose tests take longest.
+const LONGEST: &str = "inbox-tests";
+
 /// What a `cargo test` of some arguments has built.
 pub(super) struct Built(Vec<Value>);
 
@@ -18,14 +21,15 @@ impl Built {
         Ok(Self(printed.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()))
     }
 
-    /// The programs of tests, in the order of their packages.
+    /// The programs of tests, in the order of their packages; those that start processes first, as they
+    /// take longest and the others fill up beside them.
     pub(super) fn programs(&self) -> Result<Vec<Program>> {
         let tests = self.0.iter().filter(|message| message["profile"]["test"] == true);
         let tests = tests.filter(|message| message["executable"].is_string());
         let mut programs = tests.map(program).collect::<Option<Vec<_>>>();
         let programs = programs.as_mut().context("`cargo test` changed its form")?;
         ensure!(!programs.is_empty(), "there are no tests");
-        programs.sort_by_key(Program::name);
+        programs.sort_by_key(|program| (program.package != LONGEST, program.name()));
         Ok(std::mem::take(programs))
     }
 

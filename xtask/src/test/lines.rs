@@ -11,8 +11,8 @@ pub(super) struct Printed {
     pub(super) failed: Vec<String>,
 }
 
-/// Reads the output of test programs until it ends. Failures are told at once.
-pub(super) fn read(output: impl Read, printed: &Mutex<Printed>) {
+/// Reads the output of a program of tests until it ends. Failures are told at once.
+pub(super) fn read(output: impl Read, program: &str, printed: &Mutex<Printed>) {
     let mut lines = BufReader::new(output);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
@@ -21,7 +21,7 @@ pub(super) fn read(output: impl Read, printed: &Mutex<Printed>) {
         match verdict(&text) {
             Some((_, "ok")) => printed.passed += 1,
             Some((name, "FAILED")) => {
-                println!("  FAILED {name}");
+                println!("  FAILED {program} {name}");
                 printed.failed.push(name.to_owned());
             }
             _ => {}
@@ -52,7 +52,7 @@ mod tests {
 
     fn read(output: &[u8]) -> Printed {
         let printed = Mutex::default();
-        super::read(output, &printed);
+        super::read(output, "program", &printed);
         printed.into_inner().unwrap_or_default()
     }
 

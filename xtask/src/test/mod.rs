@@ -37,10 +37,10 @@ pub(crate) fn all() -> Result<()> {
         return run(&mut with_postgres(&built)?);
     }
     let mut failures = Failures::default();
-    Round::new("tests").run(built.programs()?, &mut failures)?;
+    Round::new("tests")?.run(built.programs()?, &mut failures)?;
     let pooled = built.programs()?.into_iter();
     let pooled = pooled.filter(|program| program.is_of("inbox-postgres", &DIRECT)).collect();
-    Round::through_pooler().run(pooled, &mut failures)?;
+    Round::through_pooler()?.run(pooled, &mut failures)?;
     docs::run(&TESTS, &mut failures)?;
     failures.into_result()
 }
