@@ -124,7 +124,12 @@ async fn open(client: &Client, count: u32, handler: &str) {
     client.batch_execute(&fill).await.unwrap();
 }
 
-/// The plan of a statement; with `ANALYZE` it is run, and undone.
+/// A plan that reads too much does so in each of so many runs. The server adds to a run what it reads of its
+/// own catalogue, whenever so many tables were made and dropped meanwhile, by whomever, that it forgot all.
+const RUNS: usize = 3;
+
+/// The plan of a statement; with `ANALYZE` it is run, and undone. Of several runs, the one that touched the
+/// fewest pages.
 async fn plan(
     database: &PostgresDatabase,
     planner: &str,
@@ -133,23 +138,33 @@ async fn plan(
 ) -> String {
     let client = database.connect().await.unwrap();
     let prepare = format!("PREPARE statement AS {}", statement.replace(":schema", "inbox"));
-    for sql in [planner, &prepare, "BEGIN"] {
+    for sql in [planner, &prepare] {
         client.batch_execute(sql).await.unwrap();
     }
     let explain = format!("EXPLAIN ({explain}) EXECUTE statement({arguments})");
-    let rows = client.query(&explain, &[]).await.unwrap();
-    client.batch_execute("ROLLBACK").await.unwrap();
-    rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect()
+    let mut plans = Vec::new();
+    for _ in 0..RUNS {
+        client.batch_execute("BEGIN").await.unwrap();
+        let rows = client.query(&explain, &[]).await.unwrap();
+        client.batch_execute("ROLLBACK").await.unwrap();
+        plans.push(rows.iter().map(|row| row.get::<_, String>(0) + "\n").collect::<String>());
+    }
+    plans.into_iter().min_by_key(|plan| touched(plan)).unwrap()
 }
 
 /// The pages that a statement touched: the first line counts all. How many of them the statement had to
 /// write for others is not its doing: the server's other processes may be late.
 fn pages(plan: &str) -> u64 {
-    let buffers = plan.lines().find(|line| line.contains("Buffers: shared")).unwrap();
-    let touched = |word: &str| -> Option<u64> {
+    touched(plan).unwrap()
+}
+
+/// The same, of a plan that may not count any.
+fn touched(plan: &str) -> Option<u64> {
+    let buffers = plan.lines().find(|line| line.contains("Buffers: shared"))?;
+    let count = |word: &str| -> Option<u64> {
         word.strip_prefix("hit=").or(word.strip_prefix("read="))?.parse().ok()
     };
-    buffers.split([' ', ',']).filter_map(touched).sum()
+    Some(buffers.split([' ', ',']).filter_map(count).sum())
 }
 
 fn reads_all_of_a_large_table(plan: &str) -> bool {
