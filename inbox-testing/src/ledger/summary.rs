@@ -14,6 +14,8 @@ pub struct Summary {
     pub unfinished: usize,
     /// Runs that ended after their lease did.
     pub lost_leases: usize,
+    /// Runs that began after their lease had expired: their process stood still in between.
+    pub late_starts: usize,
     /// Deliveries in the store that are completed.
     pub completed: usize,
     /// Deliveries in the store that are dead.
@@ -28,13 +30,14 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} accepted, {} attempts, {} runs ({} unfinished, {} lost their lease), \
+            "{} accepted, {} attempts, {} runs ({} unfinished, {} lost their lease, {} began late), \
              {} completed, {} dead, {} pending, {} torn lines",
             self.accepted,
             self.attempts,
             self.runs,
             self.unfinished,
             self.lost_leases,
+            self.late_starts,
             self.completed,
             self.dead,
             self.pending,

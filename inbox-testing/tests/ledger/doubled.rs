@@ -33,9 +33,11 @@ fn a_run_after_completion_is_doubled() {
 }
 
 #[test]
-fn a_run_after_completion_is_doubled_even_without_a_lease_that_holds() {
-    let entries = [success(1, 1, 1, 2).to_vec(), vec![started(1, 1, lease(9, 1), 8)]].concat();
-    assert_eq!(broken(entries, &[completed(1, 4)], &Expectations::new()), [Rule::NothingDoubled]);
+fn a_run_that_a_stalled_process_begins_after_its_lease_is_no_double() {
+    let late = |lease| [success(1, 1, 1, 2).to_vec(), vec![started(1, 1, lease, 8)]].concat();
+    let broken = |lease| broken(late(lease), &[completed(1, 4)], &Expectations::new());
+    assert_eq!(broken(lease(9, 3)), []);
+    assert_eq!(broken(lease(9, 20)), [Rule::NothingDoubled]);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn a_history_without_any_trouble_is_counted() {
     let summary = history.check(&[completed(1, 3), pending(2)], &any()).unwrap();
     assert_eq!(
         summary.to_string(),
-        "2 accepted, 1 attempts, 1 runs (0 unfinished, 0 lost their lease), 1 completed, 0 dead, \
-         1 pending, 0 torn lines"
+        "2 accepted, 1 attempts, 1 runs (0 unfinished, 0 lost their lease, 0 began late), \
+         1 completed, 0 dead, 1 pending, 0 torn lines"
     );
 }

@@ -17,7 +17,7 @@ fn a_violation_names_the_message_the_handler_the_leases_and_the_times() {
     assert_eq!(
         violations.to_string(),
         "1 violation in a history of 0 accepted, 2 attempts, 2 runs (1 unfinished, 0 lost their \
-         lease), 0 completed, 0 dead, 1 pending, 0 torn lines\n\
+         lease, 0 began late), 0 completed, 0 dead, 1 pending, 0 torn lines\n\
          - OneAttemptAtATime: message 00000000-0000-0000-0000-000000000001 was run by \
          `charge-card` under two leases at once: attempt 1 under lease \
          00000000-0000-0000-0000-00000000000a in process 7 (started 1970-01-01T00:00:01Z, \
@@ -48,7 +48,7 @@ fn twenty_violations_are_shown_and_the_others_counted() {
 #[test]
 fn the_summary_counts_attempts_runs_and_lost_leases() {
     // The first ends in the moment its lease does.
-    let (short, long) = (lease(1, 4), lease(2, 30));
+    let (short, long, over) = (lease(1, 4), lease(2, 30), lease(3, 4));
     let history: History = [
         started(1, 1, short, 1),
         finished(1, 1, short, 4, false),
@@ -57,11 +57,13 @@ fn the_summary_counts_attempts_runs_and_lost_leases() {
         started(1, 1, long, 6),
         finished(1, 1, long, 7, true),
         started(1, 1, None, 7),
+        started(1, 1, over, 9),
     ]
     .into_iter()
     .collect();
     let summary = history.check(&[completed(1, 8)], &Expectations::new()).unwrap();
-    assert_eq!((summary.attempts, summary.runs), (2, 3));
-    assert_eq!((summary.lost_leases, summary.unfinished), (1, 0));
+    assert_eq!((summary.attempts, summary.runs), (3, 4));
+    assert_eq!((summary.lost_leases, summary.unfinished), (1, 1));
+    assert_eq!(summary.late_starts, 1);
     assert_eq!((summary.completed, summary.pending), (1, 0));
 }

@@ -32,7 +32,10 @@ pub(super) fn check(evidence: &Evidence<'_>, found: &mut Found) {
         if delivery.state != DeliveryState::Completed {
             continue;
         }
-        for run in evidence.runs_of(delivery).iter().filter(|run| run.started_at > settled_at) {
+        // A process that stood still may begin a run after its lease. The token fences what the run
+        // writes, and nothing but the lease could keep it from beginning: the summary counts such runs.
+        let in_time = evidence.runs_of(delivery).iter().filter(|run| run.started_in_time());
+        for run in in_time.filter(|run| run.started_at > settled_at) {
             let sentence = format!(
                 "{} was completed at {settled_at} and run again after that: {run}",
                 named(delivery)

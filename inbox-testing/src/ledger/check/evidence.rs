@@ -59,6 +59,7 @@ impl<'a> Evidence<'a> {
             runs: runs().count(),
             unfinished: runs().filter(|run| run.end.is_none()).count(),
             lost_leases: runs().filter(|run| run.lost_its_lease()).count(),
+            late_starts: runs().filter(|run| !run.started_in_time()).count(),
             completed: stored(|state| state == DeliveryState::Completed),
             dead: stored(|state| state == DeliveryState::Dead),
             pending: stored(|state| !state.is_terminal()),
