@@ -15,9 +15,10 @@ pub use crate::contract::upgrade::{Upgrade, upgrade};
 pub use crate::contract::{Contract, ContractDescriptor, DecodeError, KeyTemplates, Lineage};
 pub use crate::dispatch::Request;
 pub use crate::extract::{Extract, Loan, Setup, State};
-pub use crate::handler::function::handler_fn;
+pub use crate::handler::batch::DecodedBatch;
+pub use crate::handler::function::{batch_fn, handler_fn};
 pub use crate::handler::{
-    Batch, Handler, HandlerDescriptor, HandlerError, HandlerOptions, HandlerReturn,
+    BatchReturn, Handler, HandlerDescriptor, HandlerError, HandlerOptions, HandlerReturn,
 };
 pub use crate::message::Payload;
 pub use crate::policy::limits::at_least_one;

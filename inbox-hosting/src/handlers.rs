@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use inbox_core::dispatch::{Layers, Pipeline, Unit};
+use inbox_core::dispatch::{Layers, Pipeline};
 use inbox_core::registry::Registry;
-use inbox_core::settle::Chances;
-use inbox_core::store::{KnownRoute, Route, Terms, Wanted};
+use inbox_core::settle::RetryLimits;
+use inbox_core::store::{HandlerTransactions, KnownRoute, Route, Terms, Wanted};
 
 /// The handlers of one host, each with all that stands around it.
 #[derive(Debug)]
@@ -19,13 +19,13 @@ impl Handlers {
     pub(crate) fn new(
         registry: &Registry,
         layers: &Layers,
-        unit: Option<&Arc<dyn Unit>>,
-        defaults: &Chances,
+        transactions: Option<&Arc<dyn HandlerTransactions>>,
+        defaults: &RetryLimits,
     ) -> Self {
         let all: Vec<_> = registry
             .handlers()
             .iter()
-            .map(|handler| Arc::new(Pipeline::new(handler, layers, unit, defaults)))
+            .map(|handler| Arc::new(Pipeline::new(handler, layers, transactions, defaults)))
             .collect();
         let by_key = all
             .iter()
@@ -83,7 +83,7 @@ impl Handlers {
                 handler_key: key.to_owned(),
                 versions: handler.descriptor().contract.lineage.versions().collect(),
                 limit,
-                max_attempts: handler.chances().max_attempts,
+                max_attempts: handler.limits().max_attempts,
                 terms: terms(handler),
             };
             handler.descriptor().keys().map(wanted).collect()

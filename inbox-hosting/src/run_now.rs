@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use inbox_core::Timestamp;
 use inbox_core::contract::Contract;
-use inbox_core::dispatch::{CancellationToken, Delivery, Pipeline, Request};
+use inbox_core::dispatch::{Attempt, Delivery, Pipeline, Request};
 use inbox_core::handler::HandlerError;
 use inbox_core::schedule::{ScheduleError, ScheduleOptions, prepare};
 use inbox_core::settle::ErrorReport;
@@ -131,9 +131,9 @@ impl<S: Store> Inbox<S> {
             for pipeline in handlers {
                 let key = pipeline.descriptor().key;
                 let delivery = Delivery::first(message.clone(), accepted_at, key);
-                let request = Request::new(delivery, CancellationToken::new());
-                request.extend(parts.erased.clone());
-                if let Err(error) = pipeline.run(request).await {
+                let attempt = Attempt::unstored(delivery);
+                let request = Request::new(attempt, Vec::new(), parts.erased.clone());
+                if let Some(error) = pipeline.run(request).await.into_error() {
                     failures.push((key, error));
                 }
             }

@@ -1,7 +1,7 @@
 use inbox_core::settle::DeadReason;
 use inbox_core::store::{Reclaimed, Store, StoreError};
 
-use crate::Inbox;
+use crate::{Inbox, PendingReport};
 
 /// Rows that one statement of upkeep moves.
 const PAGE: u32 = 1_000;
@@ -11,6 +11,16 @@ const ROUNDS: usize = 10;
 
 /// What brings deliveries back when nobody asks for it. Every host does it.
 impl<S: Store> Inbox<S> {
+    /// All of it, once.
+    pub(crate) async fn upkeep(&self, report: &mut PendingReport) -> Result<(), StoreError> {
+        let reclaimed = self.reclaim_expired().await?;
+        report.dead += reclaimed.dead;
+        report.cancelled += reclaimed.cancelled;
+        self.route_unrouted().await?;
+        self.mend_shared().await?;
+        self.promote_due().await
+    }
+
     /// Brings back what vanished workers held.
     pub(crate) async fn reclaim_expired(&self) -> Result<Reclaimed, StoreError> {
         let mut all = Reclaimed::default();

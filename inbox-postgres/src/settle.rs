@@ -2,11 +2,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use inbox_core::Now;
-use inbox_core::dispatch::Unit;
 use inbox_core::message::MessageId;
 use inbox_core::settle::{ErrorReport, Settlement};
 use inbox_core::store::{
-    DeliveryState, LeaseLost, LeaseToken, Settle, StateStore, StoreError, StoreFuture,
+    DeliveryState, HandlerTransactions, LeaseLost, LeaseToken, Settle, StateStore, StoreError,
+    StoreFuture,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -18,7 +18,7 @@ use crate::row::{column, uuid};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
 use crate::store::Parameters;
-use crate::transaction::TransactionUnit;
+use crate::transaction::TransactionScope;
 use crate::value::Span;
 
 impl StateStore for PostgresStore {
@@ -45,8 +45,8 @@ impl StateStore for PostgresStore {
         })
     }
 
-    fn unit(&self) -> Option<Arc<dyn Unit>> {
-        Some(Arc::new(TransactionUnit(self.clone())))
+    fn transactions(&self) -> Option<Arc<dyn HandlerTransactions>> {
+        Some(Arc::new(TransactionScope(self.clone())))
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {

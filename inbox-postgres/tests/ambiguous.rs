@@ -89,7 +89,7 @@ async fn a_settlement_whose_answer_is_lost_is_looked_up_and_counted_once() {
             receipts.push(inbox.scheduler().schedule(command, options).await.unwrap());
             let report = inbox.process_pending().await.unwrap();
             assert_eq!(network.proxy.lost(), id);
-            assert_eq!((report.completed + report.retried, report.skipped), (1, 0), "{report:?}");
+            assert_eq!((report.completed + report.retried, report.lost), (1, 0), "{report:?}");
         }
         assert_eq!(network.runs.load(Ordering::SeqCst), 2);
         let status = inbox.status(receipts[1].message_id()).await.unwrap().unwrap();

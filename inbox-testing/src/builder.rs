@@ -38,7 +38,8 @@ impl TestInboxBuilder {
     pub async fn build(self) -> Result<TestInbox, Error> {
         let store = inbox_sqlite::in_memory().await?;
         let clock = Arc::new(TestClock::new(Timestamp::now()));
-        let builder = Inbox::builder(store).clock(Arc::clone(&clock) as _);
+        // One call after the other, in an order that a test can rely on.
+        let builder = Inbox::builder(store).clock(Arc::clone(&clock) as _).concurrency(1);
         let builder = self.said.into_iter().fold(builder, |builder, say| say(builder));
         Ok(TestInbox::new(builder.build().await?, clock))
     }

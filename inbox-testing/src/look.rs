@@ -67,15 +67,14 @@ impl TestInbox {
     }
 
     async fn decoded<T: Contract>(&self, id: MessageId) -> T {
-        let message = self.status(id).await.stored.message;
-        let payload = match self.inbox().scheduler().codec() {
-            Some(codec) => inbox_core::dispatch::decoded(codec, &message),
-            None => Ok(message.payload.clone()),
+        let mut message = self.status(id).await.stored.message;
+        let plain = match self.inbox().scheduler().codec() {
+            Some(codec) => inbox_core::dispatch::decode(codec, &mut message),
+            None => Ok(()),
         };
-        let decoded = match payload {
-            Ok(payload) => T::decode(message.version, &payload).map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
+        let decoded = plain.map_err(|error| error.to_string()).and_then(|()| {
+            T::decode(message.version, &message.payload).map_err(|error| error.to_string())
+        });
         match decoded {
             Ok(command) => command,
             Err(error) => panic!("message {id} cannot be read: {error}"),

@@ -16,6 +16,7 @@ pub use inbox_core::handler::{Batch, HandlerError};
 pub use inbox_core::message::{Headers, MessageId};
 pub use inbox_core::registry::{ContractsWithoutHandler, Registry, RegistryError};
 pub use inbox_core::schedule::{Acceptance, Receipt, ScheduleOptions, Scheduler};
+pub use inbox_core::settle::{Outcome, Outcomes};
 pub use inbox_hosting::{Error, HostHandle, Inbox, shutdown_signal};
 
 #[doc(inline)]
@@ -46,11 +47,12 @@ pub mod extract {
 pub mod dispatch {
     pub use inbox_core::contract::DecodeError;
     pub use inbox_core::dispatch::{
-        CancellationToken, Delivery, Ended, HandlerService, HeldLease, HeldLeases, Layers,
-        Pipeline, Request, Unit, UnitFuture,
+        Attempt, CancelCause, CancellationToken, Delivery, HandlerService, HeldLease, Layers,
+        Pipeline, Request,
     };
     pub use inbox_core::handler::{
-        BoxError, Failure, Handler, HandlerError, HandlerFailure, HandlerFuture, HandlerReturn,
+        BatchReturn, BoxError, Commands, Failure, Handler, HandlerError, HandlerFailure,
+        HandlerFuture, HandlerReturn,
     };
 }
 
@@ -75,11 +77,11 @@ pub mod settle {
 }
 
 /// An inbox at work: what a program says before it starts, the host that goes on until it is told to
-/// stop, and what a pass reports.
+/// stop, and what it reports.
 pub mod hosting {
     pub use inbox_hosting::{
         DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop, HostPhase,
-        InboxBuilder, Load, LoopHealth, Observer, PassReport, RunNowError, ShutdownReport,
+        InboxBuilder, Load, LoopHealth, Observer, PendingReport, RunNowError, ShutdownReport,
         shutdown_signal,
     };
 }

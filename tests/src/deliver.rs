@@ -1,9 +1,9 @@
 //! Deliveries made by hand, as a store would lease them.
 
-use inbox::dispatch::{CancellationToken, Delivery};
+use inbox::dispatch::Delivery;
 use inbox::message::Payload;
 use inbox::schedule::{Limits, prepare};
-use inbox::{Contract, HandlerError, Registry, Request, ScheduleOptions, Timestamp};
+use inbox::{Contract, HandlerError, Outcomes, Registry, Request, ScheduleOptions, Timestamp};
 use tower::ServiceExt as _;
 
 /// The first delivery of `command` to the handler `key`.
@@ -28,7 +28,7 @@ pub fn stored(mut delivery: Delivery, version: u32, payload: &str) -> Delivery {
 /// A request for one delivery that nothing cancels.
 #[must_use]
 pub fn request(delivery: Delivery) -> Request {
-    Request::new(delivery, CancellationToken::new())
+    Request::unstored(delivery)
 }
 
 /// Runs the handler that `delivery` was stored for, without any layers.
@@ -38,7 +38,7 @@ pub fn request(delivery: Delivery) -> Request {
 ///
 /// # Panics
 /// When no such handler is registered.
-pub async fn run(registry: &Registry, delivery: Delivery) -> Result<(), HandlerError> {
+pub async fn run(registry: &Registry, delivery: Delivery) -> Result<Outcomes, HandlerError> {
     let Some(handler) = registry.handler(&delivery.handler_key) else {
         panic!("no handler `{}`", delivery.handler_key)
     };

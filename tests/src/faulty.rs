@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use inbox::dispatch::Unit;
 use inbox::message::Envelope;
 use inbox::schedule::Start;
 use inbox::sqlite::SqliteStore;
 use inbox::store::{
-    Accepted, Bell, Cancelled, Clock, DeliveryCount, DeliveryFilter, DeliveryState, HostRecord,
-    Inspect, KnownRoute, Lane, LaneFilter, LaneRecord, Lease, LeaseLost, LeaseRequest, LeaseStore,
-    LeaseToken, Maintain, MessageRecord, Now, OrphanTerms, Page, Reclaimed, Renewed, Route,
-    RouteRecord, Served, Settle, StateStore, StoreError, StoreErrorKind, StoreFuture, Writer,
+    Accepted, Bell, Cancelled, Clock, DeliveryCount, DeliveryFilter, DeliveryState,
+    HandlerTransactions, HostRecord, Inspect, KnownRoute, Lane, LaneFilter, LaneRecord, Lease,
+    LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord, Now, OrphanTerms,
+    Page, Reclaimed, Renewed, Route, RouteRecord, Served, Settle, StateStore, StoreError,
+    StoreErrorKind, StoreFuture, Writer,
 };
 use inbox::{MessageId, Timestamp};
 use tokio::time::Instant;
@@ -102,16 +102,16 @@ pub struct FaultyStore {
     pub store: SqliteStore,
     troubles: Arc<Mutex<HashMap<Verb, (Trouble, u32)>>>,
     met: Arc<AtomicU32>,
-    unit: TestUnit,
+    transactions: TestTransactions,
 }
 
-/// The unit of a store, if a test gave it one.
+/// The transactions of a store, if a test gave it some.
 #[derive(Clone, Default)]
-struct TestUnit(Option<Arc<dyn Unit>>);
+struct TestTransactions(Option<Arc<dyn HandlerTransactions>>);
 
-impl fmt::Debug for TestUnit {
+impl fmt::Debug for TestTransactions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TestUnit({})", self.0.is_some())
+        write!(f, "TestTransactions({})", self.0.is_some())
     }
 }
 
@@ -122,14 +122,14 @@ impl FaultyStore {
     /// When the store in memory cannot be opened.
     pub async fn new() -> Result<Self, StoreError> {
         let store = inbox::sqlite::in_memory().await?;
-        let unit = TestUnit::default();
-        Ok(Self { store, troubles: Arc::default(), met: Arc::default(), unit })
+        let transactions = TestTransactions::default();
+        Ok(Self { store, troubles: Arc::default(), met: Arc::default(), transactions })
     }
 
-    /// The same, which runs handlers in this unit.
+    /// The same, which runs handlers in these transactions.
     #[must_use]
-    pub fn with_unit(mut self, unit: Arc<dyn Unit>) -> Self {
-        self.unit = TestUnit(Some(unit));
+    pub fn with_transactions(mut self, transactions: Arc<dyn HandlerTransactions>) -> Self {
+        self.transactions = TestTransactions(Some(transactions));
         self
     }
 
@@ -232,8 +232,8 @@ impl StateStore for FaultyStore {
         self.store.abandon(tokens, now);
     }
 
-    fn unit(&self) -> Option<Arc<dyn Unit>> {
-        self.unit.0.clone()
+    fn transactions(&self) -> Option<Arc<dyn HandlerTransactions>> {
+        self.transactions.0.clone()
     }
 }
 

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use inbox::dispatch::{CancellationToken, DecodeError};
+use inbox::dispatch::DecodeError;
 use inbox::extract::{Missing, Rejection, Setup};
 use inbox::{
-    Batch, Context, Extract, HandlerError, Headers, Registry, Request, State, handler, handlers,
-    inbox_contract,
+    Batch, Context, Extract, HandlerError, Headers, Outcome, Outcomes, Registry, Request, State,
+    handler, handlers, inbox_contract,
 };
 use inbox_tests::deliver::{delivery, run, stored};
 use inbox_tests::seen::Seen;
@@ -236,7 +236,7 @@ async fn a_message_of_another_contract_is_not_taken_for_one_of_the_handlers() {
 async fn a_handler_of_one_command_refuses_a_batch() {
     let (registry, seen) = registry();
     let row = delivery(&pay_command(), "pay");
-    let request = Request::batch(row.clone(), vec![row], CancellationToken::new());
+    let request = Request::unstored_batch(row.clone(), vec![row]);
     let error = registry.handler("pay").unwrap().service().oneshot(request).await.unwrap_err();
     let HandlerError::Rejected(error) = error else { panic!("{error:?}") };
     assert!(error.to_string().contains("takes one command, but the request carries 2"));
@@ -277,7 +277,7 @@ async fn context_and_headers_tell_the_facts_of_the_delivery() {
     delivery.message.correlation_id = Some("order-1".to_owned());
     delivery.message.causation_id = Some("click-1".to_owned());
     delivery.message.tenant = "acme".to_owned();
-    let request = Request::new(delivery, CancellationToken::new()).retried();
+    let request = Request::unstored(delivery).retried();
     registry.handler("facts").unwrap().service().oneshot(request).await.unwrap();
     assert_eq!(
         seen.take(),
@@ -314,7 +314,7 @@ async fn a_batch_is_one_call_with_every_command_in_order() {
     let rows = ["a", "b", "c"].map(|id| delivery(&Pay { id: id.to_owned() }, "batch"));
     let ids = rows.clone().map(|row| row.message.id.as_u128());
     let [first, rest @ ..] = rows;
-    let request = Request::batch(first, rest.to_vec(), CancellationToken::new());
+    let request = Request::unstored_batch(first, rest.to_vec());
     registry.handler("batch").unwrap().service().oneshot(request).await.unwrap();
     let [a, b, c] = ids;
     let expected =
@@ -323,16 +323,74 @@ async fn a_batch_is_one_call_with_every_command_in_order() {
 }
 
 #[tokio::test]
-async fn a_batch_with_an_unreadable_command_does_not_run_and_says_which_it_is() {
+async fn a_batch_runs_without_the_commands_that_cannot_be_decoded_which_fail_alone() {
     let (registry, seen) = registry();
-    let good = delivery(&pay_command(), "batch");
-    let bad = stored(delivery(&pay_command(), "batch"), 4, "{");
-    let culprit = bad.message.id;
-    let request = Request::batch(good, vec![bad], CancellationToken::new());
-    let error = registry.handler("batch").unwrap().service().oneshot(request).await.unwrap_err();
-    let HandlerError::Undecodable { message_id, .. } = error else { panic!("{error:?}") };
-    assert_eq!(message_id, culprit);
+    let service = || registry.handler("batch").unwrap().service();
+    let good = || delivery(&pay_command(), "batch");
+    let bad = || stored(good(), 4, "{");
+    let outcomes =
+        service().oneshot(Request::unstored_batch(bad(), vec![good(), bad()])).await.unwrap();
+    let undecodable =
+        |outcome: &Outcome| matches!(outcome, Outcome::Failed(HandlerError::Undecodable { .. }));
+    assert!(undecodable(outcomes.at(0)) && undecodable(outcomes.at(2)), "{outcomes:?}");
+    assert!(matches!(outcomes.at(1), Outcome::Completed), "{outcomes:?}");
+    assert!(seen.take().last().is_some_and(|last| last.starts_with("1 in all")));
+
+    // Not one is left to run.
+    let culprits = [bad(), bad()];
+    let ids = culprits.each_ref().map(|bad| bad.message.id);
+    let [first, second] = culprits;
+    let error = service().oneshot(Request::unstored_batch(first, vec![second])).await.unwrap_err();
+    let outcomes = Outcomes::from(error);
+    for (at, id) in ids.into_iter().enumerate() {
+        let Outcome::Failed(HandlerError::Undecodable { message_id, .. }) = outcomes.at(at) else {
+            panic!("{outcomes:?}")
+        };
+        assert_eq!(*message_id, id);
+    }
     assert!(seen.take().is_empty());
+}
+
+#[inbox_contract(name = "sort", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Sort(u32);
+
+/// Has an answer for each but the last one, if that is 9.
+#[handler(key = "sort", batch = 9)]
+async fn sort(batch: Batch<Sort>) -> Vec<Result<Outcome, String>> {
+    let answers = batch.into_iter().filter(|command| command.0 != 9);
+    let answer = |Sort(number)| match number {
+        0 => Ok(Outcome::Completed),
+        1 => Ok(Outcome::discard("odd")),
+        _ => Err(format!("too much: {number}")),
+    };
+    answers.map(answer).collect()
+}
+
+#[tokio::test]
+async fn a_batch_may_have_an_outcome_for_each_of_its_commands() {
+    let (registry, _) = registry();
+    let run = |numbers: &[u32], version| {
+        let mut rows = numbers.iter().map(|number| delivery(&Sort(*number), "sort"));
+        let (first, mut rest) = (rows.next().unwrap(), rows.collect::<Vec<_>>());
+        rest[0].message.version = version;
+        let request = Request::unstored_batch(first, rest);
+        registry.handler("sort").unwrap().service().oneshot(request)
+    };
+    let outcomes = run(&[0, 1, 2], 1).await.unwrap();
+    assert!(matches!(outcomes.at(0), Outcome::Completed), "{outcomes:?}");
+    assert!(matches!(outcomes.at(1), Outcome::Discard { .. }), "{outcomes:?}");
+    assert!(matches!(outcomes.at(2), Outcome::Failed(HandlerError::Failed(_))), "{outcomes:?}");
+
+    // The second is of a version that nobody reads: the others keep their own.
+    let outcomes = run(&[0, 1, 2], 7).await.unwrap();
+    assert!(matches!(outcomes.at(0), Outcome::Completed), "{outcomes:?}");
+    let Outcome::Failed(HandlerError::Undecodable { .. }) = outcomes.at(1) else { panic!() };
+    assert!(matches!(outcomes.at(2), Outcome::Failed(HandlerError::Failed(_))), "{outcomes:?}");
+
+    let error = run(&[0, 1, 9], 1).await.unwrap_err();
+    assert!(matches!(error, HandlerError::WrongCount { given: 3, returned: 2 }), "{error:?}");
+    assert!(error.to_string().contains("return one for each command"), "{error}");
 }
 
 #[tokio::test]

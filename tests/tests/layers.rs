@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use inbox::dispatch::BoxError;
 use inbox::extract::{Extract, Missing, Rejection, Setup};
-use inbox::{HandlerError, Lend, Registry, Request, State, handler, inbox_contract};
+use inbox::{HandlerError, Lend, Outcomes, Registry, Request, State, handler, inbox_contract};
 use inbox_tests::deliver::{delivery, request};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
@@ -70,12 +70,12 @@ impl<S> Layer<S> for TransactionLayer {
 
 impl<S> Service<Request> for Transactional<S>
 where
-    S: Service<Request, Response = (), Error = HandlerError>,
+    S: Service<Request, Response = Outcomes, Error = HandlerError>,
     S::Future: Send + 'static,
 {
-    type Response = ();
+    type Response = Outcomes;
     type Error = HandlerError;
-    type Future = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Outcomes, HandlerError>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), HandlerError>> {
         self.inner.poll_ready(cx)
@@ -85,9 +85,9 @@ where
         request.lend(Transaction { entries: Arc::clone(&self.entries), written: Vec::new() });
         let run = self.inner.call(request.clone());
         Box::pin(async move {
-            run.await?;
+            let outcomes = run.await?;
             request.reclaim::<Transaction>().expect("the handler gave it back").commit();
-            Ok(())
+            Ok(outcomes)
         })
     }
 }

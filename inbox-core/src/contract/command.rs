@@ -1,6 +1,7 @@
 use super::{Contract, Lineage, decode};
 use crate::dispatch::Request;
-use crate::handler::{Batch, HandlerError};
+use crate::handler::HandlerError;
+use crate::handler::batch::DecodedBatch;
 
 /// Which contract a handler takes, without its type.
 #[derive(Debug, Clone, Copy)]
@@ -34,8 +35,8 @@ pub const fn command<T: Contract>() -> Command<T> {
 
 /// A handler takes a batch of `T`.
 #[must_use]
-pub const fn batch<T: Contract>() -> Command<Batch<T>> {
-    Command::new::<T>(Batch::decode)
+pub const fn batch<T: Contract>() -> Command<DecodedBatch<T>> {
+    Command::new::<T>(DecodedBatch::of)
 }
 
 impl<C> Command<C> {

@@ -3,11 +3,14 @@ use crate::handler::HandlerError;
 use crate::message::{Message, Payload};
 use crate::schedule::Codec;
 
-/// The payload of `message` as it was before `codec` encoded it. A panic of the codec is an error.
+/// Makes the payload of `message` what it was before `codec` encoded it. A panic of the codec is an error.
 ///
 /// # Errors
-/// When the codec cannot read it.
-pub fn decoded(codec: &dyn Codec, message: &Message) -> Result<Payload, HandlerError> {
-    caught(|| codec.decode(&message.into(), message.payload.clone()))?
-        .map_err(|error| HandlerError::Codec { message_id: message.id, error })
+/// When the codec cannot read it; the payload is gone then.
+pub fn decode(codec: &dyn Codec, message: &mut Message) -> Result<(), HandlerError> {
+    let payload = std::mem::replace(&mut message.payload, Payload::from_bytes(Vec::new()));
+    let decoded = caught(|| codec.decode(&(&*message).into(), payload))?;
+    message.payload =
+        decoded.map_err(|error| HandlerError::Codec { message_id: message.id, error })?;
+    Ok(())
 }

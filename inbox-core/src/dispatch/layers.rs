@@ -7,6 +7,7 @@ use tower_service::Service;
 
 use super::{HandlerService, Request};
 use crate::handler::{BoxError, Handler, HandlerError, HandlerFuture};
+use crate::settle::Outcomes;
 
 /// The layers that users put around every handler, outermost last.
 #[derive(Clone, Default)]
@@ -19,7 +20,7 @@ impl Layers {
     pub fn push<L>(&mut self, layer: L)
     where
         L: Layer<HandlerService> + Send + Sync + 'static,
-        L::Service: Service<Request, Response = ()> + Clone + Send + Sync + 'static,
+        L::Service: Service<Request, Response = Outcomes> + Clone + Send + Sync + 'static,
         <L::Service as Service<Request>>::Error: Into<BoxError>,
         <L::Service as Service<Request>>::Future: Send,
     {
@@ -39,7 +40,7 @@ struct Layered<S>(S);
 
 impl<S> Handler for Layered<S>
 where
-    S: Service<Request, Response = ()> + Clone + Send + Sync + 'static,
+    S: Service<Request, Response = Outcomes> + Clone + Send + Sync + 'static,
     S::Error: Into<BoxError>,
     S::Future: Send,
 {

@@ -1,8 +1,9 @@
 //! A delivery on its way to its handler: the request that layers see, and the service they wrap.
 
+mod attempt;
+mod cancel;
 mod decode;
 mod delivery;
-mod held;
 mod layers;
 mod panic;
 mod pipeline;
@@ -10,17 +11,18 @@ mod request;
 mod retry;
 mod service;
 mod shelf;
-mod unit;
+mod transaction;
 
-pub use decode::decoded;
+pub use attempt::{Attempt, HeldLease};
+pub use cancel::CancelCause;
+pub use decode::decode;
 pub use delivery::Delivery;
-pub use held::{HeldLease, HeldLeases};
 pub use layers::Layers;
 pub use panic::dispose;
 pub use pipeline::Pipeline;
 pub use request::Request;
 pub use service::HandlerService;
 pub use tokio_util::sync::CancellationToken;
-pub use unit::{Ended, Unit, UnitFuture};
 
 pub(crate) use panic::caught;
+use pipeline::settlements;

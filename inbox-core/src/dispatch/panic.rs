@@ -7,6 +7,7 @@ use tower_service::Service;
 
 use super::Request;
 use crate::handler::{HandlerError, HandlerFuture};
+use crate::settle::Outcomes;
 
 /// Makes an error of a panic, whether of the call, of its future, or of dropping that.
 #[derive(Debug, Clone)]
@@ -14,10 +15,10 @@ pub(super) struct CatchPanic<S>(pub(super) S);
 
 impl<S> Service<Request> for CatchPanic<S>
 where
-    S: Service<Request, Response = (), Error = HandlerError>,
+    S: Service<Request, Response = Outcomes, Error = HandlerError>,
     S::Future: Send + 'static,
 {
-    type Response = ();
+    type Response = Outcomes;
     type Error = HandlerError;
     type Future = HandlerFuture;
 
@@ -35,7 +36,7 @@ where
 
 struct Caught<F>(Option<Pin<Box<F>>>);
 
-impl<F: Future<Output = Result<(), HandlerError>>> Future for Caught<F> {
+impl<F: Future<Output = Result<Outcomes, HandlerError>>> Future for Caught<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {

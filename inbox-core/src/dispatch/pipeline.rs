@@ -9,12 +9,13 @@ use tower::{Service, ServiceExt as _};
 use tracing::Instrument as _;
 
 use super::panic::CatchPanic;
-use super::retry::Immediate;
-use super::unit::InUnit;
-use super::{HandlerService, Layers, Request, Unit};
+use super::retry::Repeat;
+use super::transaction::InTransaction;
+use super::{HandlerService, Layers, Request};
 use crate::handler::{BoxError, Handler, HandlerDescriptor, HandlerError, HandlerFuture};
 use crate::registry::RegisteredHandler;
-use crate::settle::Chances;
+use crate::settle::{Decision, Outcomes, RetryLimits, Settlement, Tries, decide};
+use crate::store::HandlerTransactions;
 
 /// A handler with everything that stands around it, in this order from the outside: span, panics,
 /// immediate retries, the store's transaction if the handler takes one, timeout, panics again, the
@@ -25,38 +26,39 @@ use crate::settle::Chances;
 #[derive(Debug, Clone)]
 pub struct Pipeline {
     descriptor: &'static HandlerDescriptor,
-    chances: Chances,
+    limits: Arc<RetryLimits>,
     service: HandlerService,
-    in_unit: bool,
+    is_transactional: bool,
 }
 
 impl Pipeline {
     /// Builds the pipeline of `handler`; what its attribute leaves open is as `defaults` say. If it
-    /// takes what the store's `unit` lends, it runs in one.
+    /// takes what the store's `transactions` provide, it runs in one.
     #[must_use]
     pub fn new(
         handler: &RegisteredHandler,
         layers: &Layers,
-        unit: Option<&Arc<dyn Unit>>,
-        defaults: &Chances,
+        transactions: Option<&Arc<dyn HandlerTransactions>>,
+        defaults: &RetryLimits,
     ) -> Self {
         let descriptor = handler.descriptor();
-        let chances = defaults.of(&descriptor.options);
+        let limits = Arc::new(defaults.of(&descriptor.options));
         let inner = CatchPanic(layers.around(handler.service()));
-        let retry = Immediate::new(chances.retry.clone());
-        let unit = unit.filter(|unit| handler.borrows(unit.lends()));
-        let service = match (unit, descriptor.options.timeout) {
-            (None, Some(after)) => erased(Retry::new(retry, limited(inner, after))),
-            (None, None) => erased(Retry::new(retry, inner)),
-            (Some(unit), after) => {
+        let repeat = Repeat(Arc::clone(&limits));
+        let transactions = transactions.filter(|it| handler.borrows(it.provides()));
+        let service = match (transactions, descriptor.options.timeout) {
+            (None, Some(after)) => erased(Retry::new(repeat, limited(inner, after))),
+            (None, None) => erased(Retry::new(repeat, inner)),
+            (Some(transactions), after) => {
                 let inner = match after {
                     Some(after) => erased(limited(inner, after)),
                     None => erased(inner),
                 };
-                erased(Retry::new(retry, InUnit::service(Arc::clone(unit), inner)))
+                let (transactions, limits) = (Arc::clone(transactions), Arc::clone(&limits));
+                erased(Retry::new(repeat, InTransaction::service(transactions, limits, inner)))
             }
         };
-        Self { descriptor, chances, service, in_unit: unit.is_some() }
+        Self { descriptor, limits, service, is_transactional: transactions.is_some() }
     }
 
     /// What the handler's attribute says.
@@ -67,31 +69,45 @@ impl Pipeline {
 
     /// How often and how its deliveries are tried again.
     #[must_use]
-    pub fn chances(&self) -> &Chances {
-        &self.chances
+    pub fn limits(&self) -> &RetryLimits {
+        &self.limits
     }
 
     /// Whether it runs in a transaction of the store's, which settles its deliveries too.
     #[must_use]
     pub fn is_transactional(&self) -> bool {
-        self.in_unit
+        self.is_transactional
     }
 
-    /// Runs the handler. Never panics, whatever the handler does.
-    ///
-    /// # Errors
-    /// When the handler or something around it fails.
-    pub async fn run(&self, request: Request) -> Result<(), HandlerError> {
-        let delivery = request.delivery();
-        let span = tracing::info_span!(
-            "dispatch",
-            handler_key = delivery.handler_key,
-            contract = delivery.message.contract,
-            message_id = %delivery.message.id,
-            attempt = delivery.attempt,
-        );
-        self.service.clone().oneshot(request).instrument(span).await
+    /// Runs the handler, and answers what came of it for each delivery. Never panics, whatever the handler
+    /// does.
+    pub async fn run(&self, request: Request) -> Outcomes {
+        let span = request.span();
+        self.service.clone().oneshot(request).instrument(span).await.unwrap_or_else(Outcomes::from)
     }
+
+    /// What becomes of each delivery of `request` after its run.
+    #[must_use]
+    pub fn settlements(&self, request: &Request, outcomes: &Outcomes) -> Vec<Settlement> {
+        settlements(request, outcomes, &self.limits)
+    }
+}
+
+/// What becomes of each delivery of `request` whose run is over.
+pub(super) fn settlements(
+    request: &Request,
+    outcomes: &Outcomes,
+    limits: &RetryLimits,
+) -> Vec<Settlement> {
+    let decided = request.deliveries().enumerate().map(|(at, delivery)| {
+        // Whoever repeats runs asked before: no repetition is left.
+        let tries = Tries { immediate: u32::MAX, conflicts: u32::MAX, ..request.tries(delivery) };
+        match decide(tries, outcomes.at(at), limits, fastrand::u64(..)) {
+            Decision::Settle(settlement) => settlement,
+            Decision::Repeat(_) => Settlement::Release,
+        }
+    });
+    decided.collect()
 }
 
 /// `inner`, stopped after a while.
@@ -110,7 +126,7 @@ struct Stack<S>(S);
 
 impl<S> Handler for Stack<S>
 where
-    S: Service<Request, Response = (), Error = HandlerError> + Clone + Send + Sync + 'static,
+    S: Service<Request, Response = Outcomes, Error = HandlerError> + Clone + Send + Sync + 'static,
     S::Future: Send + 'static,
 {
     fn call(self: Arc<Self>, request: Request) -> HandlerFuture {
@@ -120,7 +136,7 @@ where
 
 fn erased<S>(service: S) -> HandlerService
 where
-    S: Service<Request, Response = (), Error = HandlerError> + Clone + Send + Sync + 'static,
+    S: Service<Request, Response = Outcomes, Error = HandlerError> + Clone + Send + Sync + 'static,
     S::Future: Send + 'static,
 {
     HandlerService::new(Arc::new(Stack(service)))

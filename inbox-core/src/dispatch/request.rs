@@ -1,12 +1,15 @@
-use std::any::TypeId;
-use std::sync::Arc;
+use std::any::{Any, TypeId};
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
-use super::Delivery;
 use super::shelf::{Extensions, Loans};
-use super::unit::SettledInUnit;
+use super::{Attempt, CancelCause, Delivery};
 use crate::extract::{Lend, Rejection};
+use crate::schedule::Scheduler;
+use crate::settle::{Settlement, Tries};
+use crate::store::DeliveryState;
 
 /// What the layers around a handler pass on: one delivery, or the batch of them that one call
 /// handles.
@@ -16,7 +19,7 @@ use crate::extract::{Lend, Rejection};
 ///
 /// ```standalone_crate
 /// use std::time::Duration;
-/// use inbox::dispatch::{CancellationToken, Delivery};
+/// use inbox::dispatch::Delivery;
 /// use inbox::schedule::{Limits, prepare};
 /// use inbox::{Registry, Request, ScheduleOptions, Timestamp, handler, inbox_contract};
 /// use tower::{ServiceBuilder, ServiceExt};
@@ -42,56 +45,73 @@ use crate::extract::{Lend, Rejection};
 /// let command = Greet { name: "you".to_owned() };
 /// let envelope = prepare(&command, ScheduleOptions::new(), &Limits::default())?;
 /// let delivery = Delivery::first(envelope.message, Timestamp::now(), "greet");
-/// let request = Request::new(delivery, CancellationToken::new());
-/// service.oneshot(request).await?;
+/// service.oneshot(Request::unstored(delivery)).await?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Request {
-    shared: Arc<Shared>,
+    run: Arc<Run>,
     immediate_retries: u32,
+    conflicts: u32,
 }
 
 #[derive(Debug)]
-struct Shared {
-    // A batch keeps its first delivery here as well, so that a single one needs no `Vec`.
-    first: Delivery,
-    rest: Vec<Delivery>,
+struct Run {
+    // A batch keeps its first attempt here as well, so that a single one needs no `Vec`.
+    first: Attempt,
+    rest: Vec<Attempt>,
+    scheduler: Scheduler,
     cancellation: CancellationToken,
+    cause: OnceLock<CancelCause>,
+    settled: OnceLock<Vec<(Settlement, DeliveryState)>>,
     loans: Loans,
     extensions: Extensions,
 }
 
 impl Request {
-    /// A request to handle `delivery`, which `cancellation` asks to stop.
+    /// A request to make this attempt, or several in one call, whose handler schedules with `scheduler`.
     #[must_use]
-    pub fn new(delivery: Delivery, cancellation: CancellationToken) -> Self {
-        Self::batch(delivery, Vec::new(), cancellation)
+    pub fn new(first: Attempt, rest: Vec<Attempt>, scheduler: Scheduler) -> Self {
+        let run = Run {
+            first,
+            rest,
+            scheduler,
+            cancellation: CancellationToken::new(),
+            cause: OnceLock::new(),
+            settled: OnceLock::new(),
+            loans: Loans::new(),
+            extensions: Extensions::new(),
+        };
+        Self { run: Arc::new(run), immediate_retries: 0, conflicts: 0 }
     }
 
-    /// A request to handle several deliveries in one call.
+    /// A request that is made by hand: nothing of it is stored, and its handler cannot schedule.
     #[must_use]
-    pub fn batch(first: Delivery, rest: Vec<Delivery>, cancellation: CancellationToken) -> Self {
-        let (loans, extensions) = (Loans::new(), Extensions::new());
-        let shared = Shared { first, rest, cancellation, loans, extensions };
-        Self { shared: Arc::new(shared), immediate_retries: 0 }
+    pub fn unstored(delivery: Delivery) -> Self {
+        Self::unstored_batch(delivery, Vec::new())
+    }
+
+    /// The same for several deliveries in one call.
+    #[must_use]
+    pub fn unstored_batch(first: Delivery, rest: Vec<Delivery>) -> Self {
+        let rest = rest.into_iter().map(Attempt::unstored).collect();
+        Self::new(Attempt::unstored(first), rest, Scheduler::detached())
     }
 
     /// The delivery; of a batch, the first.
     #[must_use]
     pub fn delivery(&self) -> &Delivery {
-        &self.shared.first
+        self.run.first.delivery()
     }
 
     /// The delivery, unless there are several: a handler of one must not pass over the others.
     pub(crate) fn only_delivery(&self) -> Result<&Delivery, Rejection> {
-        match self.shared.rest.len() {
-            0 => Ok(&self.shared.first),
-            more => Err(format!(
-                "the handler takes one command, but the request carries {}: add `batch` to the \
-                 handler, or send one request for each",
-                more + 1
+        match self.len() {
+            1 => Ok(self.delivery()),
+            deliveries => Err(format!(
+                "the handler takes one command, but the request carries {deliveries}: add `batch` to the \
+                 handler, or send one request for each"
             )
             .into()),
         }
@@ -99,13 +119,61 @@ impl Request {
 
     /// Every delivery of the request, in order.
     pub fn deliveries(&self) -> impl Iterator<Item = &Delivery> {
-        std::iter::once(&self.shared.first).chain(&self.shared.rest)
+        self.attempts().map(Attempt::delivery)
+    }
+
+    /// Every attempt of the request, in order: the deliveries with their leases.
+    pub fn attempts(&self) -> impl Iterator<Item = &Attempt> {
+        std::iter::once(&self.run.first).chain(&self.run.rest)
+    }
+
+    /// How many deliveries there are; never 0.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a request is never empty")]
+    pub fn len(&self) -> usize {
+        self.run.rest.len() + 1
+    }
+
+    /// What is logged about the run is logged in here: the span of the delivery, or of the batch.
+    pub(super) fn span(&self) -> Span {
+        match self.run.rest.len() {
+            0 => self.run.first.span().clone(),
+            more => {
+                let Delivery { handler_key, message, .. } = self.delivery();
+                let (contract, deliveries) = (&message.contract, more + 1);
+                tracing::info_span!(
+                    target: "inbox::dispatch",
+                    "batch",
+                    handler_key,
+                    contract,
+                    deliveries,
+                )
+            }
+        }
+    }
+
+    /// What the handler schedules with. Its clock is the run's.
+    #[must_use]
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.run.scheduler
     }
 
     /// Cancelled when the handler should stop: shutdown, a lost lease, or an operator.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
-        &self.shared.cancellation
+        &self.run.cancellation
+    }
+
+    /// Why the handler was asked to stop, if it was.
+    #[must_use]
+    pub fn cancel_cause(&self) -> Option<CancelCause> {
+        self.run.cause.get().copied()
+    }
+
+    /// Asks the handler to stop.
+    pub fn cancel(&self, cause: CancelCause) {
+        self.run.cause.get_or_init(|| cause);
+        self.run.cancellation.cancel();
     }
 
     /// How often this attempt has been repeated at once; 0 the first time.
@@ -118,7 +186,34 @@ impl Request {
     #[must_use]
     pub fn retried(&self) -> Self {
         let immediate_retries = self.immediate_retries.saturating_add(1);
-        Self { shared: Arc::clone(&self.shared), immediate_retries }
+        Self { immediate_retries, ..self.clone() }
+    }
+
+    /// The same request, to be run again because its transaction met another one.
+    pub(super) fn after_conflict(&self) -> Self {
+        Self { conflicts: self.conflicts.saturating_add(1), ..self.clone() }
+    }
+
+    /// How often the attempt at `delivery` was tried by now.
+    pub(super) fn tries(&self, delivery: &Delivery) -> Tries {
+        Tries {
+            attempt: delivery.attempt,
+            immediate: self.immediate_retries,
+            conflicts: self.conflicts,
+            stopped: self.cancel_cause(),
+        }
+    }
+
+    /// What was written of its deliveries together with what the handler did, in their order: then nothing
+    /// is left to write.
+    #[must_use]
+    pub fn settled(&self) -> Option<&[(Settlement, DeliveryState)]> {
+        self.run.settled.get().map(Vec::as_slice)
+    }
+
+    pub(super) fn set_settled(&self, settled: Vec<(Settlement, DeliveryState)>) {
+        // Written once: the lease of the first one is gone.
+        self.run.settled.get_or_init(|| settled);
     }
 
     /// Lends `value` to the handler, which takes it as `&mut T`. A value of that type that is still
@@ -137,30 +232,39 @@ impl Request {
     }
 
     pub(crate) fn put_loan<T: Send + 'static>(&self, value: T) {
-        self.shared.loans.put(TypeId::of::<T>(), Box::new(value));
+        self.lend_any(TypeId::of::<T>(), Box::new(value));
+    }
+
+    pub(super) fn lend_any(&self, type_id: TypeId, value: Box<dyn Any + Send>) {
+        self.run.loans.put(type_id, (self.repetition(), value));
+    }
+
+    /// Takes back what was lent to this run. A handler of an earlier one that a layer left behind may have
+    /// given its own back.
+    pub(super) fn reclaim_any(&self, type_id: TypeId) -> Option<Box<dyn Any + Send>> {
+        let (lent_to, value) = self.run.loans.take(type_id)?;
+        (lent_to == self.repetition()).then_some(value)
+    }
+
+    /// How often the attempt was repeated, for whatever reason: tells one run of it from another.
+    fn repetition(&self) -> u32 {
+        self.immediate_retries.saturating_add(self.conflicts)
     }
 
     pub(crate) fn take_loan<T: Send + 'static>(&self) -> Option<T> {
-        let value = self.shared.loans.take(TypeId::of::<T>())?;
+        let (_, value) = self.run.loans.take(TypeId::of::<T>())?;
         value.downcast().ok().map(|value| *value)
-    }
-
-    /// Whether its deliveries were settled together with what the handler wrote: then nothing is left
-    /// to write.
-    #[must_use]
-    pub fn is_settled(&self) -> bool {
-        self.extension::<SettledInUnit>().is_some()
     }
 
     /// Leaves `value` for layers further in and for extractors, in the place of an earlier one of
     /// its type. A value that holds a clone of this request would never be dropped.
     pub fn extend<T: Clone + Send + Sync + 'static>(&self, value: T) {
-        self.shared.extensions.put(TypeId::of::<T>(), Arc::new(value));
+        self.run.extensions.put(TypeId::of::<T>(), Arc::new(value));
     }
 
     /// A clone of what was last left of this type, on this request or a clone of it.
     #[must_use]
     pub fn extension<T: Clone + Send + Sync + 'static>(&self) -> Option<T> {
-        self.shared.extensions.get(TypeId::of::<T>())?.downcast_ref().cloned()
+        self.run.extensions.get(TypeId::of::<T>())?.downcast_ref().cloned()
     }
 }

@@ -1,46 +1,42 @@
 use std::pin::Pin;
+use std::sync::Arc;
 
 use tower::retry::Policy;
 
 use super::Request;
 use crate::handler::HandlerError;
-use crate::policy::RetryPolicy;
+use crate::settle::{Decision, Outcome, Outcomes, RetryLimits, decide};
 
-/// Repeats a failed run at once, within its attempt.
+/// Repeats a failed run at once, within its attempt, where [`decide`] says so.
 #[derive(Debug, Clone)]
-pub(super) struct Immediate {
-    policy: RetryPolicy,
-}
+pub(super) struct Repeat(pub(super) Arc<RetryLimits>);
 
-impl Immediate {
-    pub(super) fn new(policy: RetryPolicy) -> Self {
-        Self { policy }
-    }
-}
-
-impl Policy<Request, (), HandlerError> for Immediate {
+impl Policy<Request, Outcomes, HandlerError> for Repeat {
     type Future = Pin<Box<dyn Future<Output = ()> + Send>>;
 
     fn retry(
         &mut self,
         request: &mut Request,
-        result: &mut Result<(), HandlerError>,
+        result: &mut Result<Outcomes, HandlerError>,
     ) -> Option<Self::Future> {
-        let again = match result {
-            // What was perhaps committed must not be done again, unless a lease fences it.
-            Ok(())
-            | Err(
-                HandlerError::Undecodable { .. }
-                | HandlerError::LeaseLost { .. }
-                | HandlerError::Unsure(_),
-            ) => false,
-            Err(_) => request.immediate_retries() < self.policy.immediate,
+        let error = match std::mem::replace(result, Ok(Outcome::NotRun.into())) {
+            Err(error) => Outcome::Failed(error),
+            Ok(outcomes) => {
+                *result = Ok(outcomes);
+                return None;
+            }
         };
-        if !again || request.cancellation().is_cancelled() {
-            return None;
+        // The delays of a repetition know no jitter.
+        let decision = decide(request.tries(request.delivery()), &error, &self.0, 0);
+        let Outcome::Failed(error) = error else { return None };
+        let is_conflict = matches!(error, HandlerError::Conflict(_));
+        if let Decision::Repeat(_) = decision {
+            tracing::debug!(%error, is_conflict, "run repeated");
         }
-        *request = request.retried();
-        Some(Box::pin(tokio::time::sleep(self.policy.immediate_delay)))
+        *result = Err(error);
+        let Decision::Repeat(after) = decision else { return None };
+        *request = if is_conflict { request.after_conflict() } else { request.retried() };
+        Some(Box::pin(tokio::time::sleep(after)))
     }
 
     fn clone_request(&mut self, request: &Request) -> Option<Request> {

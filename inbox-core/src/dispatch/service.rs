@@ -5,6 +5,7 @@ use tower_service::Service;
 
 use super::Request;
 use crate::handler::{Handler, HandlerError, HandlerFuture};
+use crate::settle::Outcomes;
 
 /// A handler as a `tower` service, the innermost of its layers.
 #[derive(Clone)]
@@ -19,7 +20,7 @@ impl HandlerService {
 }
 
 impl Service<Request> for HandlerService {
-    type Response = ();
+    type Response = Outcomes;
     type Error = HandlerError;
     type Future = HandlerFuture;
 

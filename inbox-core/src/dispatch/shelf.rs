@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A value's own code (its `Drop`, its `Clone`) never runs under the lock: it might come back here.
 pub(super) struct Shelf<V>(Mutex<Vec<(TypeId, V)>>);
 
-/// What a layer lends: taken by whoever needs it, and given back.
-pub(super) type Loans = Shelf<Box<dyn Any + Send>>;
+/// What a layer lends, and to which run: taken by whoever needs it, and given back.
+pub(super) type Loans = Shelf<(u32, Box<dyn Any + Send>)>;
 
 /// What a layer leaves for all to see.
 pub(super) type Extensions = Shelf<Arc<dyn Any + Send + Sync>>;

@@ -2,7 +2,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Extract, Missing, Rejection, Setup};
 use crate::Timestamp;
-use crate::dispatch::{Delivery, Request};
+use crate::dispatch::{CancelCause, Delivery, Request};
 use crate::message::{Headers, MessageId};
 use crate::schedule::{Origin, ScheduleOptions, Scheduler};
 
@@ -87,14 +87,19 @@ impl Context {
     /// In a handler with a transaction, `context.scheduler().within(tx)` stores it with the transaction.
     #[must_use]
     pub fn scheduler(&self) -> Scheduler {
-        let scheduler = self.0.extension::<Scheduler>().unwrap_or_else(Scheduler::detached);
-        scheduler.following(&self.delivery().message)
+        self.0.scheduler().clone().following(&self.delivery().message)
     }
 
     /// Cancelled when the handler should stop: shutdown, a lost lease, or an operator.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
         self.0.cancellation()
+    }
+
+    /// Why the handler should stop, once it should.
+    #[must_use]
+    pub fn cancel_cause(&self) -> Option<CancelCause> {
+        self.0.cancel_cause()
     }
 }
 

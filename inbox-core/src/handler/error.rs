@@ -27,6 +27,14 @@ pub enum HandlerError {
         #[source]
         error: DecodeError,
     },
+    /// The stored row cannot be read, so the handler never ran: it is damaged, or its message is gone.
+    #[error("the row of message {message_id} cannot be read: {reason}")]
+    Unreadable {
+        /// The message.
+        message_id: MessageId,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A layer around the handler failed, refused the run or cut it off.
     #[error("a layer around the handler failed")]
     Layer(#[source] BoxError),
@@ -71,6 +79,36 @@ pub enum HandlerError {
     /// its deliveries are settled with it, and no later write changes that.
     #[error("whether the handler's transaction was committed is not known")]
     Unsure(#[source] StoreError),
+    /// The handler's transaction was rolled back because it met another one, or lost its connection: the
+    /// run may pass if it is repeated. Holds what the run came to.
+    #[error(transparent)]
+    Conflict(Box<HandlerError>),
+    /// A layer reported success although the handler was dropped, and its transaction with it. Nothing
+    /// was committed.
+    #[error(
+        "the handler was dropped or left behind before it returned, and its transaction with it: let \
+         the layer that cut it off answer an error"
+    )]
+    TransactionDropped,
+    /// A handler of a batch answered for another number of commands than it was given.
+    #[error(
+        "the handler was given {given} commands and returned {returned} outcomes: return one for each \
+         command, in order"
+    )]
+    WrongCount {
+        /// The commands it was given.
+        given: usize,
+        /// The outcomes it returned.
+        returned: usize,
+    },
+    /// Some commands of a batch cannot be decoded, and the run failed for the rest.
+    #[error("{rest}")]
+    InBatch {
+        /// What the run came to for the rest.
+        rest: Box<HandlerError>,
+        /// The deliveries that cannot be decoded, by their position in the request.
+        undecodable: Vec<(usize, HandlerError)>,
+    },
 }
 
 fn listed(message_ids: &[MessageId]) -> String {
@@ -94,11 +132,30 @@ impl HandlerError {
         }
     }
 
+    /// What went wrong, without what is said about it.
+    #[must_use]
+    pub fn innermost(&self) -> &Self {
+        match self {
+            Self::Conflict(error) | Self::InBatch { rest: error, .. } => error.innermost(),
+            error => error,
+        }
+    }
+
+    /// The error that a handler, a layer or an extractor answered.
+    #[must_use]
+    pub fn answered(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
+        match self.innermost() {
+            Self::Failed(failure) => Some(failure.error()),
+            Self::Layer(error) | Self::Rejected(error) => Some(&**error),
+            _ => None,
+        }
+    }
+
     /// The first `E` among the handler's error and its causes, outermost first: this is how error
     /// policies match by type.
     #[must_use]
     pub fn find<E: std::error::Error + 'static>(&self) -> Option<&E> {
-        let Self::Failed(failure) = self else { return None };
+        let Self::Failed(failure) = self.innermost() else { return None };
         let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&*failure.error);
         while let Some(error) = next {
             if let Some(found) = error.downcast_ref() {

@@ -1,6 +1,6 @@
 //! What runs: the handler behind its key, its options, what it may return.
 
-mod batch;
+pub(crate) mod batch;
 mod descriptor;
 mod error;
 pub(crate) mod function;
@@ -11,15 +11,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use crate::dispatch::Request;
+use crate::settle::Outcomes;
 
-pub use batch::Batch;
+pub use batch::{Batch, Commands};
 pub use descriptor::HandlerDescriptor;
 pub use error::{BoxError, Failure, HandlerError};
 pub use options::HandlerOptions;
-pub use returns::{HandlerFailure, HandlerReturn};
+pub use returns::{BatchReturn, HandlerFailure, HandlerReturn};
 
 /// What a handler's run will answer.
-pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>>;
+pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<Outcomes, HandlerError>> + Send>>;
 
 /// A handler whose types are erased: the registry holds one per key.
 ///

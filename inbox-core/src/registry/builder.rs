@@ -1,7 +1,7 @@
 use std::any::TypeId;
 
 use super::{Catalog, Problem, Provided, Registry, RegistryError, bind, check, report};
-use crate::dispatch::Unit;
+use crate::store::HandlerTransactions;
 
 /// Collects what handlers may ask for, then checks everything at once.
 #[derive(Debug)]
@@ -54,9 +54,9 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says that the store lends what its unit does.
-    pub fn unit(mut self, unit: &dyn Unit) -> Self {
-        self.provided.add_lent(unit.lends());
+    /// Says that the store lends its transactions.
+    pub fn transactions(mut self, transactions: &dyn HandlerTransactions) -> Self {
+        self.provided.add_lent(transactions.provides());
         self
     }
 

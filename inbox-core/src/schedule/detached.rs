@@ -11,14 +11,15 @@ struct NoStore;
 impl Writer for NoStore {
     fn accept(&self, _: Arc<[Envelope]>, _: Now) -> StoreFuture<'_, Vec<Accepted>> {
         let message = "this run was begun by hand and has no store to schedule into: run it through \
-                       an `Inbox` or the test kit, or add a scheduler with `request.extend(..)`";
+                       an `Inbox` or the test kit, or begin it with `Request::new(.., scheduler)`";
         Box::pin(async move { Err(StoreError::new(StoreErrorKind::Closed, message)) })
     }
 }
 
 impl Scheduler {
-    /// A scheduler that accepts nothing.
-    pub(crate) fn detached() -> Self {
+    /// A scheduler that accepts nothing, for runs that are begun by hand.
+    #[must_use]
+    pub fn detached() -> Self {
         Self::new(Arc::new(NoStore))
     }
 }

@@ -1,49 +1,34 @@
 use std::num::NonZeroU32;
+use std::time::Duration;
 
-use super::{DeadReason, DoneOutcome, ErrorReport, Settlement};
+use super::{DeadReason, DoneOutcome, ErrorReport, Outcome, Settlement};
+use crate::dispatch::CancelCause;
 use crate::handler::{HandlerError, HandlerOptions};
 use crate::policy::RetryPolicy;
 
-/// What came of one attempt.
-#[derive(Debug)]
-pub enum Outcome {
-    /// The handler succeeded.
-    Completed,
-    /// The handler succeeded, and what became of its deliveries was written together with what it did.
-    Settled,
-    /// The message's deliver-by had passed, so the handler did not run.
-    Expired,
-    /// Someone cancelled the delivery before its handler ran.
-    Cancelled,
-    /// The row could not be read, so the handler did not run.
-    Unreadable(String),
-    /// The run failed.
-    Failed(HandlerError),
-}
+/// How often a run is repeated whose transaction met another one.
+const CONFLICTS: u32 = 4;
 
-impl From<Result<(), HandlerError>> for Outcome {
-    fn from(result: Result<(), HandlerError>) -> Self {
-        result.map_or_else(Self::Failed, |()| Self::Completed)
-    }
-}
+/// The pause before the first of these repetitions; it doubles.
+const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
 
-/// How often and how a failed delivery is tried again.
+/// How many attempts a delivery has, and what happens between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chances {
+pub struct RetryLimits {
     /// So many attempts in all.
     pub max_attempts: NonZeroU32,
     /// What happens between them.
     pub retry: RetryPolicy,
 }
 
-impl Default for Chances {
+impl Default for RetryLimits {
     /// 25 attempts, with the delays of [`RetryPolicy::default`].
     fn default() -> Self {
         Self { max_attempts: NonZeroU32::MIN.saturating_add(24), retry: RetryPolicy::default() }
     }
 }
 
-impl Chances {
+impl RetryLimits {
     /// What a handler asked for, and `self` for the rest.
     #[must_use]
     pub fn of(&self, options: &HandlerOptions) -> Self {
@@ -54,93 +39,104 @@ impl Chances {
     }
 }
 
-/// Decides what becomes of a delivery after its `attempt`, which is counted from 1.
+/// How often a delivery was tried, and what asked its last run to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tries {
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// How often the run was repeated at once within this attempt, after a failure.
+    pub immediate: u32,
+    /// How often the run was repeated within this attempt, because its transaction met another one.
+    pub conflicts: u32,
+    /// Why the run was asked to stop, if it was.
+    pub stopped: Option<CancelCause>,
+}
+
+/// What follows from an outcome.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// The handler runs again after this time, within the same attempt.
+    Repeat(Duration),
+    /// The attempt is over.
+    Settle(Settlement),
+}
+
+/// Decides what follows from the outcome of a run. Everyone asks here: immediate retries, the host, and
+/// the scope of a handler's transaction.
 ///
-/// Depends on nothing but its arguments: `random` is the jitter's chance, and delays are relative,
-/// so that the store's clock alone says when.
+/// Depends on nothing but its arguments: `chance` is the jitter's, and delays are relative, so that the
+/// store's clock alone says when.
 #[must_use]
-pub fn decide(outcome: &Outcome, chances: &Chances, attempt: u32, random: u64) -> Settlement {
-    let error = match outcome {
-        Outcome::Completed | Outcome::Settled => return Settlement::Done(DoneOutcome::Completed),
-        Outcome::Expired => return Settlement::Done(DoneOutcome::Expired),
-        Outcome::Cancelled => return Settlement::Done(DoneOutcome::Cancelled),
-        Outcome::Unreadable(reason) => {
-            let error = ErrorReport::new("unreadable", reason.as_str());
-            return Settlement::Dead { reason: DeadReason::Unreadable, error };
+pub fn decide(tries: Tries, outcome: &Outcome, limits: &RetryLimits, chance: u64) -> Decision {
+    let settlement = match outcome {
+        Outcome::Completed => Settlement::Done(DoneOutcome::Completed),
+        Outcome::Expired => Settlement::Done(DoneOutcome::Expired),
+        Outcome::Cancel { .. } => Settlement::Done(DoneOutcome::Cancelled),
+        Outcome::Discard { .. } => Settlement::Done(DoneOutcome::Discarded),
+        Outcome::NotRun => Settlement::Release,
+        Outcome::DeadLetter { reason } => Settlement::Dead {
+            reason: DeadReason::GivenUp,
+            error: ErrorReport::new(DeadReason::GivenUp.as_str(), reason.as_str()),
+        },
+        Outcome::Retry { after } => {
+            let error = ErrorReport::new("retry", "the handler asked for another attempt");
+            again(tries, *after, error, limits, chance)
         }
-        Outcome::Failed(error) => error,
+        Outcome::Snooze { after } => {
+            let error = ErrorReport::new("snooze", "the handler snoozed its delivery");
+            again(tries, Some(*after), error, limits, chance)
+        }
+        Outcome::Failed(error) => return failed(tries, error, limits, chance),
     };
-    let report = ErrorReport::from(error);
-    if matches!(error, HandlerError::Undecodable { .. }) {
+    Decision::Settle(settlement)
+}
+
+fn failed(tries: Tries, error: &HandlerError, limits: &RetryLimits, chance: u64) -> Decision {
+    let error = match error {
+        HandlerError::Conflict(_) if tries.stopped.is_none() && tries.conflicts < CONFLICTS => {
+            return Decision::Repeat(CONFLICT_PAUSE * 2_u32.pow(tries.conflicts));
+        }
+        HandlerError::Conflict(error) => error,
+        HandlerError::InBatch { rest, .. } => rest,
+        error => error,
+    };
+    let settlement = match error {
         // The same bytes and the same program give the same answer every time.
-        return Settlement::Dead { reason: DeadReason::Undecodable, error: report };
+        HandlerError::Undecodable { .. } => {
+            Settlement::Dead { reason: DeadReason::Undecodable, error: error.into() }
+        }
+        HandlerError::Unreadable { .. } => {
+            Settlement::Dead { reason: DeadReason::Unreadable, error: error.into() }
+        }
+        // Nothing was committed. The lost ones are another worker's; the others of their run are as if
+        // they had not been tried.
+        HandlerError::LeaseLost { .. } => Settlement::Release,
+        // The shutdown cut it short, which is no fault of its own.
+        _ if tries.stopped == Some(CancelCause::Shutdown) => Settlement::Release,
+        // What was perhaps committed must not be done again, unless a lease fences it.
+        HandlerError::Unsure(_) => again(tries, None, error.into(), limits, chance),
+        _ if tries.stopped.is_none() && tries.immediate < limits.retry.immediate => {
+            return Decision::Repeat(limits.retry.immediate_delay);
+        }
+        _ => again(tries, None, error.into(), limits, chance),
+    };
+    Decision::Settle(settlement)
+}
+
+/// The next attempt, unless this was the last one.
+fn again(
+    tries: Tries,
+    after: Option<Duration>,
+    error: ErrorReport,
+    limits: &RetryLimits,
+    chance: u64,
+) -> Settlement {
+    if tries.attempt >= limits.max_attempts.get() {
+        return Settlement::Dead { reason: DeadReason::AttemptsExhausted, error };
     }
-    if attempt >= chances.max_attempts.get() {
-        return Settlement::Dead { reason: DeadReason::AttemptsExhausted, error: report };
-    }
-    Settlement::Retry { after: chances.retry.delay(attempt, random), error: report }
+    let after = after.unwrap_or_else(|| limits.retry.delay(tries.attempt, chance));
+    Settlement::Retry { after, error }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::contract::DecodeError;
-    use crate::handler::Failure;
-    use crate::message::MessageId;
-
-    fn failed() -> Outcome {
-        Outcome::Failed(HandlerError::Failed(Failure::new("no".to_owned())))
-    }
-
-    fn chances(max_attempts: u32) -> Chances {
-        Chances { max_attempts: NonZeroU32::new(max_attempts).unwrap(), ..Chances::default() }
-    }
-
-    #[test]
-    fn one_attempt_means_dead_on_the_first_failure() {
-        let settlement = decide(&failed(), &chances(1), 1, 0);
-        let Settlement::Dead { reason, error } = settlement else { panic!("{settlement:?}") };
-        assert_eq!((reason, error.text.as_str()), (DeadReason::AttemptsExhausted, "no"));
-    }
-
-    #[test]
-    fn every_failure_but_the_last_is_retried_after_the_policys_delay() {
-        let chances = chances(3);
-        for attempt in 1..=2 {
-            let settlement = decide(&failed(), &chances, attempt, 7);
-            let Settlement::Retry { after, .. } = settlement else { panic!("{settlement:?}") };
-            assert_eq!(after, chances.retry.delay(attempt, 7));
-        }
-        // A count beyond the last, from a larger limit of an earlier deploy, ends it too.
-        for attempt in [3, 4, u32::MAX] {
-            let settlement = decide(&failed(), &chances, attempt, 7);
-            assert!(matches!(settlement, Settlement::Dead { .. }), "{settlement:?}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_decoded_is_dead_at_once() {
-        let error = DecodeError::OtherContract { expected: "a", found: "b".to_owned() };
-        let message_id = MessageId::new();
-        let outcome = Outcome::Failed(HandlerError::Undecodable { message_id, error });
-        let settlement = decide(&outcome, &chances(9), 1, 0);
-        let Settlement::Dead { reason, error } = settlement else { panic!("{settlement:?}") };
-        assert_eq!(reason, DeadReason::Undecodable);
-        assert!(error.text.contains("takes contract `a`"), "{error}");
-    }
-
-    #[test]
-    fn success_expiry_and_cancellation_are_the_end_whatever_the_attempt() {
-        for (outcome, expected) in [
-            (Outcome::Completed, DoneOutcome::Completed),
-            (Outcome::Settled, DoneOutcome::Completed),
-            (Outcome::Expired, DoneOutcome::Expired),
-            (Outcome::Cancelled, DoneOutcome::Cancelled),
-        ] {
-            for attempt in [1, 9] {
-                let settlement = decide(&outcome, &chances(1), attempt, 0);
-                assert_eq!(settlement, Settlement::Done(expected));
-            }
-        }
-    }
-}
+mod tests;

@@ -71,9 +71,11 @@ impl ErrorReport {
 
 impl From<&HandlerError> for ErrorReport {
     fn from(error: &HandlerError) -> Self {
+        let error = error.innermost();
         let error_type = match error {
             HandlerError::Failed(failure) => failure.type_name(),
             HandlerError::Undecodable { .. } => "undecodable",
+            HandlerError::Unreadable { .. } => "unreadable",
             HandlerError::Layer(_) => "layer",
             HandlerError::Rejected(_) => "rejected",
             HandlerError::Panicked { .. } => "panic",
@@ -81,6 +83,9 @@ impl From<&HandlerError> for ErrorReport {
             HandlerError::Codec { .. } => "codec",
             HandlerError::LeaseLost { .. } => "lease-lost",
             HandlerError::Unsure(_) => "unsure",
+            HandlerError::WrongCount { .. } => "wrong-count",
+            HandlerError::TransactionDropped => "transaction-dropped",
+            HandlerError::Conflict(_) | HandlerError::InBatch { .. } => "batch",
         };
         // An error is a user's code: what it says of itself may panic, or never end.
         let text = caught(|| chain(error));

@@ -51,6 +51,8 @@ pub enum DoneOutcome {
     Expired,
     /// Someone stopped it before its handler succeeded.
     Cancelled,
+    /// Its handler found nothing to do for it.
+    Discarded,
 }
 
 impl DoneOutcome {
@@ -61,6 +63,7 @@ impl DoneOutcome {
             Self::Completed => "completed",
             Self::Expired => "expired",
             Self::Cancelled => "cancelled",
+            Self::Discarded => "discarded",
         }
     }
 
@@ -71,6 +74,7 @@ impl DoneOutcome {
             Self::Completed => DeliveryState::Completed,
             Self::Expired => DeliveryState::Expired,
             Self::Cancelled => DeliveryState::Cancelled,
+            Self::Discarded => DeliveryState::Discarded,
         }
     }
 }
@@ -81,6 +85,8 @@ impl DoneOutcome {
 pub enum DeadReason {
     /// Its last attempt failed.
     AttemptsExhausted,
+    /// Its handler gave it up.
+    GivenUp,
     /// Its payload cannot be read as its contract, now or later.
     Undecodable,
     /// Its row is damaged, or its message is gone.
@@ -97,6 +103,7 @@ impl DeadReason {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AttemptsExhausted => "attempts-exhausted",
+            Self::GivenUp => "given-up",
             Self::Undecodable => "undecodable",
             Self::Unreadable => "unreadable",
             Self::LeaseExpired => "lease-expired",

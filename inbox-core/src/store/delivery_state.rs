@@ -19,7 +19,7 @@ pub enum DeliveryState {
     Expired,
     /// Someone stopped it.
     Cancelled,
-    /// An error policy dropped it.
+    /// Its handler found nothing to do for it.
     Discarded,
 }
 

@@ -30,6 +30,7 @@ mod record;
 mod routing;
 mod state;
 mod terms;
+mod transaction;
 mod writer;
 
 use std::pin::Pin;
@@ -50,6 +51,9 @@ pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};
 pub use routing::Routing;
 pub use state::{Settle, StateStore};
 pub use terms::{AfterDead, Terms};
+pub use transaction::{
+    HandlerTransaction, HandlerTransactions, TransactionFuture, TransactionOutcome,
+};
 pub use writer::{Accepted, StoredMessage, Writer};
 
 /// What a verb will answer.

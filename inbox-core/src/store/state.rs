@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
-use super::{DeliveryState, LeaseLost, LeaseToken, StoreFuture};
+use super::{DeliveryState, HandlerTransactions, LeaseLost, LeaseToken, StoreFuture};
 use crate::Now;
-use crate::dispatch::Unit;
 use crate::message::MessageId;
 use crate::settle::Settlement;
 
@@ -39,9 +38,9 @@ pub trait StateStore: Send + Sync + 'static {
         let _ = (tokens, now);
     }
 
-    /// What runs handlers within a transaction of the store's that settles their deliveries too.
+    /// Transactions of the store's in which handlers run, and which settle their deliveries too.
     /// Nothing, if the store cannot: then `build()` refuses handlers that take such a transaction.
-    fn unit(&self) -> Option<Arc<dyn Unit>> {
+    fn transactions(&self) -> Option<Arc<dyn HandlerTransactions>> {
         None
     }
 }

@@ -13,7 +13,7 @@ use inbox_core::registry::{
     Catalog, ContractsWithoutHandler, Problem, Registry, RegistryBuilder, RegistryError,
 };
 use inbox_core::schedule::{Codec, Limits, Scheduler};
-use inbox_core::settle::Chances;
+use inbox_core::settle::{Outcomes, RetryLimits};
 use inbox_core::store::Store;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -34,7 +34,7 @@ pub struct InboxBuilder<S> {
     registry: RegistryBuilder,
     scheduler: Scheduler<S>,
     layers: Layers,
-    chances: Chances,
+    retry: RetryLimits,
     lease_duration: Duration,
     host: HostOptions,
     problems: Vec<Problem>,
@@ -46,7 +46,7 @@ impl<S: Store> InboxBuilder<S> {
             registry: Registry::builder(),
             scheduler: Scheduler::new(Arc::new(store)),
             layers: Layers::default(),
-            chances: Chances::default(),
+            retry: RetryLimits::default(),
             lease_duration: Duration::from_mins(1),
             host: HostOptions::default(),
             problems: Vec::new(),
@@ -87,7 +87,7 @@ impl<S: Store> InboxBuilder<S> {
     pub fn layer<L>(mut self, layer: L) -> Self
     where
         L: Layer<HandlerService> + Send + Sync + 'static,
-        L::Service: Service<Request, Response = ()> + Clone + Send + Sync + 'static,
+        L::Service: Service<Request, Response = Outcomes> + Clone + Send + Sync + 'static,
         <L::Service as Service<Request>>::Error: Into<BoxError>,
         <L::Service as Service<Request>>::Future: Send,
     {
@@ -110,7 +110,7 @@ impl<S: Store> InboxBuilder<S> {
     /// How many attempts a delivery has whose handler does not say; 25 where nothing is said.
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         match NonZeroU32::new(attempts) {
-            Some(attempts) => self.chances.max_attempts = attempts,
+            Some(attempts) => self.retry.max_attempts = attempts,
             None => self.problems.push(Problem::new(
                 "`max_attempts` is 0, so no delivery would ever be attempted",
                 "write at least 1, which means dead on the first failure",
@@ -125,9 +125,9 @@ impl<S: Store> InboxBuilder<S> {
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
         if let Delays::Listed(delays) = &policy.delays {
             let delays = u32::try_from(delays.len()).unwrap_or(u32::MAX);
-            self.chances.max_attempts = NonZeroU32::MIN.saturating_add(delays);
+            self.retry.max_attempts = NonZeroU32::MIN.saturating_add(delays);
         }
-        self.chances.retry = policy;
+        self.retry.retry = policy;
         self
     }
 
@@ -165,13 +165,14 @@ impl<S: Store> InboxBuilder<S> {
         let mut problems = self.problems;
         // For handlers that schedule within a transaction of their own.
         let mut registry = self.registry.state(self.scheduler.clone());
-        let unit = self.scheduler.store().unit();
-        if let Some(unit) = &unit {
-            registry = registry.unit(&**unit);
+        let transactions = self.scheduler.store().transactions();
+        if let Some(transactions) = &transactions {
+            registry = registry.transactions(&**transactions);
         }
         let (registry, handlers) = match registry.build() {
             Ok(registry) => {
-                let handlers = Handlers::new(&registry, &self.layers, unit.as_ref(), &self.chances);
+                let handlers =
+                    Handlers::new(&registry, &self.layers, transactions.as_ref(), &self.retry);
                 problems.extend(host::problems(&self.host, &handlers));
                 (registry, handlers)
             }

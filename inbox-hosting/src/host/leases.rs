@@ -3,13 +3,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use inbox_core::Timestamp;
-use inbox_core::dispatch::{CancellationToken, HeldLease};
+use inbox_core::dispatch::{Attempt, CancelCause, HeldLease, Request};
 use inbox_core::message::MessageId;
 use inbox_core::store::{LeaseLost, LeaseToken, Renewed};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-
-use crate::work::Work;
 
 /// The leases of a host: the pump takes and settles them, the renewer keeps them.
 #[derive(Debug)]
@@ -22,7 +20,8 @@ pub(crate) struct Leases {
 #[derive(Debug, Default)]
 struct State {
     live: BTreeMap<LeaseToken, Live>,
-    runs: BTreeMap<u64, Running>,
+    /// What handlers are at work on.
+    runs: BTreeMap<u64, Request>,
     next_run: u64,
     /// Whether every handler is to stop, also one that has not begun.
     is_over: bool,
@@ -43,13 +42,6 @@ struct Live {
     cancelled: Vec<MessageId>,
 }
 
-/// What one call of a handler is at work on.
-#[derive(Debug)]
-struct Running {
-    deliveries: Vec<(LeaseToken, MessageId)>,
-    cancellation: CancellationToken,
-}
-
 impl Leases {
     pub(crate) fn new(duration: Duration) -> Self {
         Self { duration, state: Mutex::default(), taken: Notify::new() }
@@ -59,15 +51,14 @@ impl Leases {
         self.duration
     }
 
-    /// A delivery was leased, which was asked for at `asked`.
-    pub(crate) fn hold(&self, work: &Work, asked: Instant) {
-        let mut state = self.lock();
-        let lease = state.live.entry(work.lease.token()).or_insert_with(|| {
+    /// So many deliveries are held under a lease, which was asked for at `asked`.
+    pub(crate) fn hold(&self, held: HeldLease, deliveries: usize, asked: Instant) {
+        let live =
+            Live { renewed: asked, open: deliveries, is_begun: false, cancelled: Vec::new(), held };
+        if deliveries > 0 {
+            self.lock().live.insert(live.held.token(), live);
             self.taken.notify_one();
-            let held = work.lease.clone();
-            Live { held, renewed: asked, open: 0, is_begun: false, cancelled: Vec::new() }
-        });
-        lease.open += 1;
+        }
     }
 
     pub(crate) fn is_held(&self, token: LeaseToken) -> bool {
@@ -81,36 +72,33 @@ impl Leases {
         self.lock().live.get(&token).is_some_and(|lease| now < lease.renewed + self.duration)
     }
 
-    pub(crate) fn is_cancelled(&self, work: &Work) -> bool {
-        self.lock().is_cancelled(work.lease.token(), work.message_id)
+    pub(crate) fn is_cancelled(&self, token: LeaseToken, id: MessageId) -> bool {
+        self.lock().is_cancelled(token, id)
     }
 
-    /// A handler is called for these; answers the call's number, and what stops it.
-    pub(crate) fn begin(&self, works: &[Work]) -> (u64, CancellationToken) {
-        let cancellation = CancellationToken::new();
+    /// A handler is called for these, and can be stopped from now on; until the answer is dropped.
+    pub(crate) fn begin(&self, request: &Request) -> Running<'_> {
         let mut state = self.lock();
-        for work in works {
-            match state.live.get_mut(&work.lease.token()) {
+        for token in request.attempts().filter_map(Attempt::token) {
+            match state.live.get_mut(&token) {
                 Some(lease) => lease.is_begun = true,
-                None => cancellation.cancel(),
+                None => request.cancel(CancelCause::LeaseLost),
             }
         }
-        let deliveries = works.iter().map(|work| (work.lease.token(), work.message_id)).collect();
         if state.is_over {
-            cancellation.cancel();
+            request.cancel(CancelCause::Shutdown);
         }
         let run = state.next_run;
         state.next_run += 1;
-        state.runs.insert(run, Running { deliveries, cancellation: cancellation.clone() });
-        (run, cancellation)
+        state.runs.insert(run, request.clone());
+        Running { leases: self, run }
     }
 
-    /// The call is over.
-    pub(crate) fn end(&self, run: u64) {
+    fn end(&self, run: u64) {
         let ended = self.lock().runs.remove(&run);
         // Whoever waits on the token outside of the handler's future learns that it is over.
-        if let Some(running) = ended {
-            running.cancellation.cancel();
+        if let Some(request) = ended {
+            request.cancel(CancelCause::Over);
         }
     }
 
@@ -203,13 +191,18 @@ impl Leases {
     pub(crate) fn cancel_all(&self) {
         let mut state = self.lock();
         state.is_over = true;
-        state.runs.values().for_each(|running| running.cancellation.cancel());
+        state.runs.values().for_each(|request| request.cancel(CancelCause::Shutdown));
     }
 
     /// Forgets everything, and answers the leases under which no handler was called.
     pub(crate) fn forget_all(&self) -> Vec<LeaseToken> {
         let live = std::mem::take(&mut self.lock().live).into_iter();
         live.filter(|(_, lease)| !lease.is_begun).map(|(token, _)| token).collect()
+    }
+
+    /// Forgets everything, and answers all leases: no handler runs any more.
+    pub(crate) fn forget_stopped(&self) -> Vec<LeaseToken> {
+        std::mem::take(&mut self.lock().live).into_keys().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -228,9 +221,9 @@ impl State {
         // Given back uncounted, what was begun could go on to be begun for ever.
         self.lost.extend(lease.filter(|lease| !lease.is_begun).map(|_| token));
         let mut is_running = false;
-        for running in self.runs.values() {
-            if running.deliveries.iter().any(|(of, _)| *of == token) {
-                running.cancellation.cancel();
+        for request in self.runs.values() {
+            if request.attempts().any(|attempt| attempt.token() == Some(token)) {
+                request.cancel(CancelCause::LeaseLost);
                 is_running = true;
             }
         }
@@ -253,10 +246,26 @@ impl State {
         if cancelled.is_empty() {
             return;
         }
-        for running in self.runs.values() {
-            if running.deliveries.iter().all(|delivery| cancelled.contains(delivery)) {
-                running.cancellation.cancel();
+        let is_cancelled = |attempt: &Attempt| {
+            attempt.token().is_some_and(|token| cancelled.contains(&(token, attempt.message_id())))
+        };
+        for request in self.runs.values() {
+            if request.attempts().all(is_cancelled) {
+                request.cancel(CancelCause::Operator);
             }
         }
+    }
+}
+
+/// A call of a handler that can be stopped.
+pub(crate) struct Running<'a> {
+    leases: &'a Leases,
+    run: u64,
+}
+
+// However it ended: its task may have been aborted.
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.leases.end(self.run);
     }
 }

@@ -50,6 +50,7 @@ pub(super) fn begin<S: Store>(
         leases: Leases::new(inbox.parts().lease_duration),
         observers,
         listens: AtomicBool::new(false),
+        tries: None,
     });
     let stop_renewing = CancellationToken::new();
     let (reporting, report) = watch::channel(None);

@@ -38,6 +38,6 @@ pub use control::HostControl;
 pub use handle::HostHandle;
 pub use health::{Health, HostLoop, HostPhase, Load, LoopHealth};
 pub use observe::{DeliveryInfo, Event, Observer};
-pub use pump::ShutdownReport;
+pub use pump::{PendingReport, ShutdownReport};
 pub use signal::shutdown_signal;
 pub use start::HostError;

@@ -3,12 +3,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use inbox_core::dispatch::{Attempt, Delivery};
 use inbox_core::message::MessageId;
 use inbox_core::store::{DeliveryState, Reclaimed};
 use tokio::sync::oneshot;
 
 use super::HostLoop;
-use crate::work::Work;
 
 /// Events of deliveries that wait for a slow observer; what comes on top is not told.
 const MOST_WAITING: usize = 10_000;
@@ -69,10 +69,14 @@ pub struct DeliveryInfo {
     pub attempt: u32,
 }
 
-impl From<&Work> for DeliveryInfo {
-    fn from(work: &Work) -> Self {
-        let handler_key = Arc::clone(&work.handler_key);
-        Self { message_id: work.message_id, handler_key, attempt: work.attempt() }
+impl From<&Attempt> for DeliveryInfo {
+    fn from(attempt: &Attempt) -> Self {
+        let Delivery { message, handler_key, attempt: number, .. } = attempt.delivery();
+        let handler_key = match attempt.lease() {
+            Some(lease) => Arc::clone(lease.handler_key()),
+            None => handler_key.as_str().into(),
+        };
+        Self { message_id: message.id, handler_key, attempt: *number }
     }
 }
 
@@ -84,14 +88,19 @@ pub(crate) struct Observers {
 }
 
 impl Observers {
+    /// Nobody is told.
+    pub(crate) fn none() -> Self {
+        Self { sender: None, waiting: Arc::default() }
+    }
+
     /// Starts their thread, if there are any, and answers how to wait for its end.
     pub(crate) fn start(
         observers: Vec<Arc<dyn Observer>>,
     ) -> std::io::Result<(Self, Option<oneshot::Receiver<()>>)> {
-        let waiting = Arc::new(AtomicUsize::new(0));
         if observers.is_empty() {
-            return Ok((Self { sender: None, waiting }, None));
+            return Ok((Self::none(), None));
         }
+        let waiting = Arc::new(AtomicUsize::new(0));
         let (sender, events) = mpsc::channel::<Event>();
         let (ending, ended) = oneshot::channel();
         let counted = Arc::clone(&waiting);

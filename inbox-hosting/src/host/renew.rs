@@ -49,7 +49,8 @@ pub(super) async fn in_place<S: Store>(shared: Arc<Shared<S>>, stop: Cancellatio
     stop.run_until_cancelled(renewing).await;
 }
 
-async fn renew<S: Store>(shared: &Shared<S>) {
+/// Renews the host's leases, for ever.
+pub(super) async fn renew<S: Store>(shared: &Shared<S>) {
     let (leases, board) = (&shared.leases, &shared.control.board);
     let mut renewer = shared.inbox.store().renewer();
     board.well(HostLoop::Renewer);

@@ -18,16 +18,14 @@ pub(super) struct Shared<S> {
     pub(super) observers: Observers,
     /// Whether the bell rings for what other processes do.
     pub(super) listens: AtomicBool,
+    /// How often a settlement is written again that the store cannot take; for as long as its lease holds,
+    /// if nothing is said.
+    pub(super) tries: Option<u32>,
 }
 
 impl<S: Store> Shared<S> {
     pub(super) fn options(&self) -> &HostOptions {
         &self.inbox.parts().host
-    }
-
-    /// Whether the host was told to stop.
-    pub(super) fn is_stopping(&self) -> bool {
-        self.stop.is_asked()
     }
 
     /// Whether the bell rings for everything: then the store need not be asked all the time.

@@ -1,4 +1,4 @@
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Type, parse_quote};
 
@@ -15,24 +15,40 @@ pub(super) fn bind(handler: &Handler, command: &CommandParameter) -> TokenStream
         arguments.iter().partition(|argument| argument.is_lent);
     let extract = extracted.into_iter().chain(lent).map(|argument| &argument.extract);
     let call = call(handler, &arguments);
-    let into_result = match &handler.function.output {
-        Some(ty) => quote_spanned!(shown(ty)=> <#ty as __inbox::HandlerReturn>::into_result),
-        None => quote!(<() as __inbox::HandlerReturn>::into_result),
+    let unit = syn::parse_quote!(());
+    let output = handler.function.output.as_ref().unwrap_or(&unit);
+    let span = handler.function.output.as_ref().map_or_else(Span::call_site, shown);
+    let at = shown(&handler.function.ident);
+    let (erase, decode, begun, into_outcome) = match command.is_batch {
+        false => (
+            quote_spanned!(at=> handler_fn),
+            quote_spanned!(at=> __command),
+            call,
+            quote_spanned!(span=> <#output as __inbox::HandlerReturn>::into_outcome),
+        ),
+        true => (
+            quote_spanned!(at=> batch_fn),
+            quote_spanned! {at=>
+                __inbox::DecodedBatch { batch: __command, undecodable: __undecodable }
+            },
+            quote_spanned!(at=> (#call, __undecodable)),
+            quote_spanned!(span=> <#output as __inbox::BatchReturn>::into_outcomes),
+        ),
     };
-    quote_spanned! {shown(&handler.function.ident)=>
+    quote_spanned! {at=>
         fn __bind(
             __setup: &mut __inbox::Setup<'_>,
         ) -> ::core::option::Option<__inbox::Arc<dyn __inbox::Handler>> {
             // All are prepared before the first missing one ends it, so that all are reported.
             #(#prepare)*
             #(let #names = #names?;)*
-            ::core::option::Option::Some(__inbox::handler_fn(
+            ::core::option::Option::Some(__inbox::#erase(
                 move |__request: &__inbox::Request| {
-                    let __command = __COMMAND.decode(__request)?;
+                    let #decode = __COMMAND.decode(__request)?;
                     #(#extract)*
-                    ::core::result::Result::<_, __inbox::HandlerError>::Ok(#call)
+                    ::core::result::Result::<_, __inbox::HandlerError>::Ok(#begun)
                 },
-                #into_result,
+                #into_outcome,
             ))
         }
     }

@@ -61,7 +61,7 @@ fn contract(command: &CommandParameter) -> TokenStream {
     let ty = &command.ty;
     match command.is_batch {
         true => quote_spanned! {shown(ty)=>
-            const __COMMAND: __inbox::Command<__inbox::Batch<#ty>> = __inbox::batch::<#ty>();
+            const __COMMAND: __inbox::Command<__inbox::DecodedBatch<#ty>> = __inbox::batch::<#ty>();
         },
         false => quote_spanned! {shown(ty)=>
             const __COMMAND: __inbox::Command<#ty> = __inbox::command::<#ty>();

@@ -1,9 +1,8 @@
 use std::sync::atomic::Ordering;
 
 use inbox_core::Now;
-use inbox_core::handler::{Failure, HandlerError};
 use inbox_core::message::MessageId;
-use inbox_core::store::{Settle, StoreError, StoreErrorKind};
+use inbox_core::store::{DeliveryState, Settle, StoreError, StoreErrorKind};
 use tokio::time::timeout;
 use tokio_postgres::SimpleQueryMessage;
 use tokio_postgres::error::SqlState;
@@ -18,20 +17,23 @@ use crate::sql::{SESSION, UNIT_CLOSE};
 
 /// What came of the attempt to commit.
 pub(super) enum Commit {
-    Done,
+    /// With the state of each delivery.
+    Done(Vec<DeliveryState>),
     /// These leases were lost, and nothing was written.
     Lost(Vec<MessageId>),
     /// Nothing was written, for a reason that may pass.
-    Again(StoreError),
+    Conflict(StoreError),
     /// Nothing was written.
-    Failed(HandlerError),
+    Refused(TransactionError),
+    /// Nothing was written: the store failed.
+    Failed(StoreError),
     /// The commit was sent, and its answer is not known.
     Unsure(StoreError),
 }
 
 impl From<TransactionError> for Commit {
     fn from(error: TransactionError) -> Self {
-        Self::Failed(HandlerError::Failed(Failure::new(error)))
+        Self::Refused(error)
     }
 }
 
@@ -44,7 +46,9 @@ impl Transaction {
             Err(commit) => {
                 match &commit {
                     // Nothing more can be asked of this connection: dropped, it is undone as well.
-                    Commit::Again(error) if error.kind() == StoreErrorKind::TimedOut => drop(self),
+                    Commit::Conflict(error) if error.kind() == StoreErrorKind::TimedOut => {
+                        drop(self)
+                    }
                     _ => self.roll_back().await,
                 }
                 return commit;
@@ -72,11 +76,12 @@ impl Transaction {
         if self.has_scheduled.load(Ordering::Relaxed) {
             self.store.ring_everywhere();
         }
-        if let Some(settled) = settled {
+        let states = settled.map(|settled| {
             self.store.ring_for(&settled);
-        }
+            settled.answers(settles).into_iter().filter_map(Result::ok).collect()
+        });
         self.over();
-        Commit::Done
+        Commit::Done(states.unwrap_or_default())
     }
 
     /// All of them, or the answer is why not.
@@ -89,8 +94,8 @@ impl Transaction {
         let client = Client::TheirUnit(self);
         let settled = store.in_time(store.settle_on(client, settles, now)).await;
         let settled = settled.map_err(|error| match error.is_transient() {
-            true => Commit::Again(error),
-            false => Commit::Failed(HandlerError::Layer(error.into())),
+            true => Commit::Conflict(error),
+            false => Commit::Failed(error),
         })?;
         let lost: Vec<_> =
             settles.iter().filter(|one| !settled.has(one)).map(|one| one.message_id).collect();
@@ -110,7 +115,7 @@ impl Transaction {
             Ok(Err(error)) => return Err(refused(error)),
             Err(_) => {
                 let message = "a handler's transaction took too long to check its constraints";
-                return Err(Commit::Again(StoreError::new(StoreErrorKind::TimedOut, message)));
+                return Err(Commit::Conflict(StoreError::new(StoreErrorKind::TimedOut, message)));
             }
         };
         let mark = rows.iter().find_map(|row| match row {
@@ -136,8 +141,8 @@ impl Transaction {
 fn refused(error: tokio_postgres::Error) -> Commit {
     match error.code() {
         Some(&SqlState::IN_FAILED_SQL_TRANSACTION) => TransactionError::Aborted.into(),
-        Some(code) if collides(code) => Commit::Again(translate(error)),
-        _ if is_cut(&error) => Commit::Again(translate(error)),
+        Some(code) if collides(code) => Commit::Conflict(translate(error)),
+        _ if is_cut(&error) => Commit::Conflict(translate(error)),
         _ => TransactionError::Refused(without_rows(error)).into(),
     }
 }

@@ -1,6 +1,6 @@
 use std::error::Error;
 
-use inbox_core::handler::{BoxError, HandlerError};
+use inbox_core::handler::BoxError;
 use tokio_postgres::error::{Severity, SqlState};
 
 use crate::error::{breaks_connection, is_io};
@@ -30,22 +30,12 @@ pub enum TransactionError {
          inbox commits when the handler returns"
     )]
     Ended,
-    /// A layer reported success although the handler was dropped, and its transaction with it.
-    #[error(
-        "the handler was dropped or left behind before it returned, and its transaction with it: let \
-         the layer that cut it off answer an error"
-    )]
-    Dropped,
 }
 
 /// Whether the same transaction may pass if it is begun again: it met another one, or lost its
 /// connection.
-pub(super) fn may_pass(error: &HandlerError) -> bool {
-    let mut next: Option<&(dyn Error + 'static)> = match error {
-        HandlerError::Failed(failure) => Some(failure.error()),
-        HandlerError::Layer(error) | HandlerError::Rejected(error) => Some(&**error),
-        _ => None,
-    };
+pub(super) fn may_pass(error: &(dyn Error + 'static)) -> bool {
+    let mut next = Some(error);
     for _ in 0..MOST_CAUSES {
         let Some(error) = next else { return false };
         if let Some(error) = error.downcast_ref::<tokio_postgres::Error>() {

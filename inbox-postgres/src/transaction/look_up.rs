@@ -1,6 +1,5 @@
 use std::time::Duration;
 
-use inbox_core::dispatch::Delivery;
 use inbox_core::store::{DeliveryState, Inspect as _, Settle, StoreError};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
@@ -11,37 +10,41 @@ use crate::sql::Sql;
 /// Between two questions.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The first delivery of a run, by what its row says after it was settled.
+pub(super) struct First {
+    pub(super) handler_key: String,
+    pub(super) attempt: u32,
+}
+
 impl PostgresStore {
     /// Whether the transaction was committed that was to settle this delivery, with others or alone. The
     /// server may still be at it, which is waited for.
     pub(super) async fn was_settled(
         &self,
-        delivery: &Delivery,
+        first: &First,
         settles: &[Settle],
     ) -> Result<bool, StoreError> {
         let until = Instant::now() + self.call_timeout();
         loop {
-            match self.is_settled(delivery, settles).await {
+            match self.is_settled(first, settles).await {
                 Err(error) if error.is_transient() && Instant::now() < until => sleep(PAUSE).await,
                 answer => return answer,
             }
         }
     }
 
-    async fn is_settled(
-        &self,
-        delivery: &Delivery,
-        settles: &[Settle],
-    ) -> Result<bool, StoreError> {
+    async fn is_settled(&self, first: &First, settles: &[Settle]) -> Result<bool, StoreError> {
         let tokens: Vec<_> =
             settles.iter().map(|one| Uuid::from_u128(one.token.as_u128())).collect();
         self.query(Sql::unit_wait, &[&tokens]).await?;
-        let record = self.show(delivery.message.id).await?;
+        let Some(settle) = settles.first() else { return Ok(false) };
+        let record = self.show(settle.message_id).await?;
         let mut deliveries = record.into_iter().flat_map(|record| record.deliveries);
+        let states = [settle.settlement.state(), DeliveryState::Cancelled];
         Ok(deliveries.any(|found| {
-            found.handler_key.as_deref() == Some(&*delivery.handler_key)
-                && found.state == DeliveryState::Completed
-                && found.attempts == delivery.attempt
+            found.handler_key.as_deref() == Some(&*first.handler_key)
+                && states.contains(&found.state)
+                && found.attempts == first.attempt
         }))
     }
 }

@@ -5,7 +5,7 @@ mod begin;
 mod commit;
 mod error;
 mod look_up;
-mod unit;
+mod scope;
 
 use std::fmt;
 use std::ops::Deref;
@@ -23,7 +23,7 @@ use crate::working::Canceller;
 
 pub(crate) use begin::turns;
 pub use error::TransactionError;
-pub(crate) use unit::TransactionUnit;
+pub(crate) use scope::TransactionScope;
 
 /// The transaction of a handler that takes `&mut Transaction`.
 ///

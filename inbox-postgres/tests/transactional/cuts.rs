@@ -7,7 +7,7 @@ async fn booked_once(application: &Application, then: Then) -> u32 {
     let before = application.desk.runs();
     let id = application.schedule(7, then).await;
     let report = application.inbox.process_pending().await.unwrap();
-    assert_eq!((report.completed, report.skipped), (1, 0), "{report:?}");
+    assert_eq!((report.completed, report.lost), (1, 0), "{report:?}");
     assert_eq!(application.booked().await.iter().filter(|id| **id == 7).count(), 1);
     // Within the attempt: nothing went wrong that anyone need hear of.
     assert_eq!(application.outcome(id).await, (DeliveryState::Completed, vec![]));

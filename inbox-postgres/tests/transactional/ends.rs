@@ -9,7 +9,7 @@ async fn success_is_committed_together_with_what_the_handler_wrote() {
     let application = Application::start().await;
     let id = application.schedule(1, Then::Succeed).await;
     let report = application.inbox.process_pending().await.unwrap();
-    assert_eq!((report.leased, report.completed, report.skipped), (1, 1, 0), "{report:?}");
+    assert_eq!((report.leased, report.completed, report.lost), (1, 1, 0), "{report:?}");
     assert_eq!(application.booked().await, [1]);
     assert_eq!(application.outcome(id).await, (DeliveryState::Completed, vec![]));
     // The delivery and the row are of one transaction.

@@ -73,7 +73,7 @@ async fn a_lease_that_was_lost_meanwhile_lets_nothing_be_written() {
     assert_eq!(application.client.execute(expire, &[]).await.unwrap(), 1);
     application.desk.go_on();
     let report = pass.await.unwrap();
-    assert_eq!((report.skipped, report.completed, report.retried), (1, 0, 0), "{report:?}");
+    assert_eq!((report.lost, report.completed, report.retried), (1, 0, 0), "{report:?}");
     assert_eq!(application.desk.runs(), 1, "nobody tries again what is another's");
     assert_eq!(application.booked().await, Vec::<i64>::new());
     assert_eq!(application.outcome(id).await.1, Vec::<String>::new(), "nothing was recorded");

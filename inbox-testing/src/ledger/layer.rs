@@ -1,8 +1,8 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use inbox_core::dispatch::{HeldLeases, Request};
-use inbox_core::message::MessageId;
+use inbox_core::dispatch::{Attempt, Request};
+use inbox_core::settle::{Outcome, Outcomes};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -35,7 +35,7 @@ pub struct Recorded<S> {
     ledger: Ledger,
 }
 
-impl<S: Service<Request>> Service<Request> for Recorded<S> {
+impl<S: Service<Request, Response = Outcomes>> Service<Request> for Recorded<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = Recording<S::Future>;
@@ -59,15 +59,15 @@ pub struct Recording<F> {
     runs: Runs,
 }
 
-impl<F, T, E> Future for Recording<F>
+impl<F, E> Future for Recording<F>
 where
-    F: Future<Output = Result<T, E>>,
+    F: Future<Output = Result<Outcomes, E>>,
 {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let result = ready!(self.inner.as_mut().poll(context));
-        self.runs.finish(result.is_ok());
+        self.runs.finish(result.as_ref().ok());
         Poll::Ready(result)
     }
 }
@@ -76,44 +76,54 @@ where
 #[derive(Debug)]
 struct Runs {
     ledger: Ledger,
-    held: Option<HeldLeases>,
-    open: Vec<(MessageId, String, u32)>,
+    request: Option<Request>,
 }
 
 impl Runs {
     fn start(ledger: &Ledger, request: &Request) -> Self {
-        let held = request.extension();
-        let mut runs = Self { ledger: ledger.clone(), held, open: Vec::new() };
         let (at, process) = (ledger.now(), std::process::id());
-        for delivery in request.deliveries() {
-            let (message_id, attempt) = (delivery.message.id, delivery.attempt);
-            let handler_key = delivery.handler_key.clone();
-            let lease = runs.lease(message_id);
-            let open = (message_id, handler_key.clone(), attempt);
-            ledger.append(&Entry::Started { message_id, handler_key, attempt, lease, at, process });
-            runs.open.push(open);
+        for attempt in request.attempts() {
+            let delivery = attempt.delivery();
+            ledger.append(&Entry::Started {
+                message_id: delivery.message.id,
+                handler_key: delivery.handler_key.clone(),
+                attempt: delivery.attempt,
+                lease: seen(attempt),
+                at,
+                process,
+            });
         }
-        runs
+        Self { ledger: ledger.clone(), request: Some(request.clone()) }
     }
 
-    fn finish(&mut self, ok: bool) {
+    /// Notes the end of each run, and whether it succeeded.
+    fn finish(&mut self, outcomes: Option<&Outcomes>) {
+        let Some(request) = self.request.take() else { return };
         let at = self.ledger.now();
-        for (message_id, handler_key, attempt) in std::mem::take(&mut self.open) {
-            let (ledger, lease) = (&self.ledger, self.lease(message_id));
-            ledger.append(&Entry::Finished { message_id, handler_key, attempt, lease, ok, at });
+        for (position, attempt) in request.attempts().enumerate() {
+            let delivery = attempt.delivery();
+            let outcome = outcomes.map(|outcomes| outcomes.at(position));
+            self.ledger.append(&Entry::Finished {
+                message_id: delivery.message.id,
+                handler_key: delivery.handler_key.clone(),
+                attempt: delivery.attempt,
+                lease: seen(attempt),
+                ok: matches!(outcome, Some(Outcome::Completed)),
+                at,
+            });
         }
     }
+}
 
-    fn lease(&self, message_id: MessageId) -> Option<SeenLease> {
-        let held = self.held.as_ref()?.of(message_id)?;
-        let (expires_at, renewing_until) = (held.expires_at(), held.renewing_until());
-        Some(SeenLease { token: held.token(), expires_at, renewing_until })
-    }
+fn seen(attempt: &Attempt) -> Option<SeenLease> {
+    let held = attempt.lease()?;
+    let (expires_at, renewing_until) = (held.expires_at(), held.renewing_until());
+    Some(SeenLease { token: held.token(), expires_at, renewing_until })
 }
 
 // Dropped by a timeout, a shutdown or a panic; after an end, nothing is open.
 impl Drop for Runs {
     fn drop(&mut self) {
-        self.finish(false);
+        self.finish(None);
     }
 }

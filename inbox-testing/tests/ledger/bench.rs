@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use inbox_core::dispatch::{CancellationToken, Delivery, HeldLease, HeldLeases, Request};
+use inbox_core::dispatch::{Attempt, Delivery, HeldLease, Request};
 use inbox_core::message::{Headers, Message, Payload};
+use inbox_core::schedule::Scheduler;
 use inbox_core::store::{Lease, LeaseToken};
 use inbox_core::{Clock, Now};
 use inbox_testing::ledger::{Entry, Ledger, SeenLease};
@@ -59,8 +60,7 @@ pub(crate) fn delivery(message: u128) -> Delivery {
 
 /// A request for message 1 under lease 5, which holds until 30.
 pub(crate) fn leased() -> (Request, HeldLease) {
-    let request = Request::new(delivery(1), CancellationToken::new());
-    let held = HeldLease::from(&Lease {
+    let lease = Lease {
         token: LeaseToken::from_u128(5),
         handler_key: HANDLER.to_owned(),
         suspect: false,
@@ -68,9 +68,10 @@ pub(crate) fn leased() -> (Request, HeldLease) {
         expires_at: at(30),
         deliveries: Vec::new(),
         unreadable: Vec::new(),
-    });
-    request.extend([(id(1), held.clone())].into_iter().collect::<HeldLeases>());
-    (request, held)
+    };
+    let held = HeldLease::new(&lease, tokio::time::Instant::now());
+    let attempt = Attempt::leased(delivery(1), held.clone());
+    (Request::new(attempt, Vec::new(), Scheduler::detached()), held)
 }
 
 pub(crate) fn start(message: u128, lease: impl Into<Option<SeenLease>>, when: i64) -> Entry {

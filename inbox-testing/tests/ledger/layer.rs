@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use inbox_core::Timestamp;
-use inbox_core::dispatch::{CancellationToken, HandlerService, HeldLeases, Layers, Request};
+use inbox_core::dispatch::{HandlerService, Layers, Request};
 use inbox_core::handler::{Handler, HandlerError, HandlerFuture};
+use inbox_core::settle::{Outcome, Outcomes};
 use inbox_testing::ledger::{Entry, Ledger};
 use tempfile::tempdir;
 use tower::{Layer as _, Service as _, ServiceExt as _, service_fn};
@@ -20,10 +21,11 @@ async fn a_run_is_noted_before_it_starts_and_after_it_ended() {
     let path = bench.ledger.path().to_owned();
     let service = bench.ledger.layer().layer(service_fn(move |_: Request| {
         let so_far = Ledger::read(&path).unwrap();
-        ready(Ok::<_, HandlerError>(so_far.entries().len()))
+        assert_eq!(so_far.entries().len(), 1);
+        ready(Ok::<_, HandlerError>(completed()))
     }));
     let (request, _) = leased();
-    assert_eq!(service.oneshot(request).await.unwrap(), 1);
+    service.oneshot(request).await.unwrap();
     let lease = lease(5, 30);
     assert_eq!(bench.entries(), [start(1, lease, 1), finish(1, lease, 2, true)]);
 }
@@ -32,7 +34,7 @@ async fn a_run_is_noted_before_it_starts_and_after_it_ended() {
 async fn an_error_is_no_success_and_passes_through() {
     let bench = Bench::new();
     let service =
-        bench.ledger.layer().layer(service_fn(|_: Request| ready(Err::<(), _>("declined"))));
+        bench.ledger.layer().layer(service_fn(|_: Request| ready(Err::<Outcomes, _>("declined"))));
     let (request, _) = leased();
     assert_eq!(service.oneshot(request).await.unwrap_err(), "declined");
     let lease = lease(5, 30);
@@ -43,13 +45,16 @@ async fn an_error_is_no_success_and_passes_through() {
 async fn a_renewal_is_seen_at_the_end() {
     let bench = Bench::new();
     let service = bench.ledger.layer().layer(service_fn(|request: Request| {
-        let leases = request.extension::<HeldLeases>().unwrap();
-        leases.of(request.delivery().message.id).unwrap().renewed(at(60));
-        ready(Ok::<_, HandlerError>(()))
+        request.attempts().next().unwrap().lease().unwrap().renewed(at(60));
+        ready(Ok::<_, HandlerError>(completed()))
     }));
     service.oneshot(leased().0).await.unwrap();
     let (before, after) = (lease(5, 30), lease(5, 60));
     assert_eq!(bench.entries(), [start(1, before, 1), finish(1, after, 2, true)]);
+}
+
+fn completed() -> Outcomes {
+    Outcome::Completed.into()
 }
 
 /// Looks into the ledger while it is dropped.
@@ -71,7 +76,7 @@ async fn a_run_that_is_dropped_has_stopped_before_its_end_is_noted() {
         async move {
             pending::<()>().await;
             drop(handler);
-            Ok::<_, HandlerError>(())
+            Ok::<_, HandlerError>(completed())
         }
     }));
     let (request, held) = leased();
@@ -89,7 +94,7 @@ async fn a_run_that_is_dropped_has_stopped_before_its_end_is_noted() {
 async fn a_run_that_is_never_polled_ends_when_it_is_dropped() {
     let bench = Bench::new();
     let mut service =
-        bench.ledger.layer().layer(service_fn(|_: Request| pending::<Result<(), ()>>()));
+        bench.ledger.layer().layer(service_fn(|_: Request| pending::<Result<Outcomes, ()>>()));
     drop(service.ready().await.unwrap().call(leased().0));
     let lease = lease(5, 30);
     assert_eq!(bench.entries(), [start(1, lease, 1), finish(1, lease, 2, false)]);
@@ -98,10 +103,12 @@ async fn a_run_that_is_never_polled_ends_when_it_is_dropped() {
 #[tokio::test]
 async fn each_delivery_of_a_batch_is_noted() {
     let bench = Bench::new();
-    let service =
-        bench.ledger.layer().layer(service_fn(|_: Request| ready(Ok::<_, HandlerError>(()))));
+    let service = bench
+        .ledger
+        .layer()
+        .layer(service_fn(|_: Request| ready(Ok::<_, HandlerError>(completed()))));
     let rest = vec![delivery(2), delivery(3)];
-    let request = Request::batch(delivery(1), rest, CancellationToken::new());
+    let request = Request::unstored_batch(delivery(1), rest);
     service.oneshot(request).await.unwrap();
     // Without a lease: it was run by hand.
     let starts = [1, 2, 3].map(|message| start(message, None, 1));
@@ -115,7 +122,7 @@ struct Named(bool);
 impl Handler for Named {
     fn call(self: Arc<Self>, _: Request) -> HandlerFuture {
         assert!(!self.0, "it panics");
-        Box::pin(ready(Ok(())))
+        Box::pin(ready(Ok(completed())))
     }
 }
 
@@ -145,7 +152,8 @@ async fn a_panic_is_no_success() {
 fn without_a_clock_the_time_is_this_machines() {
     let directory = tempdir().unwrap();
     let ledger = Ledger::open(directory.path().join("ledger")).unwrap();
-    let mut service = ledger.layer().layer(service_fn(|_: Request| ready(Ok::<_, ()>(()))));
+    let mut service =
+        ledger.layer().layer(service_fn(|_: Request| ready(Ok::<_, ()>(completed()))));
     let before = Timestamp::now();
     drop(service.call(leased().0));
     let after = Timestamp::now();

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use inbox::hosting::PassReport;
+use inbox::hosting::PendingReport;
 use inbox_tests::stale::{Manner, Outcome, Task};
 use tokio::task::JoinSet;
 
@@ -50,21 +50,21 @@ async fn changes_nothing(
         }
         Meanwhile::Settled(outcome) => {
             let report = other(outcome, Manner::Takes).report();
-            assert!(report.contains("skipped: 0"), "{report}");
+            assert!(report.contains("lost: 0"), "{report}");
             None
         }
     };
     let before = place.stored().await;
     stale.go_on();
     stale.signal("CONT");
-    let mut lost = PassReport::default();
-    (lost.leased, lost.skipped) = (task.deliveries(), task.deliveries());
+    let mut lost = PendingReport::default();
+    (lost.leased, lost.lost) = (task.deliveries(), task.deliveries());
     assert_eq!(stale.report(), format!("{lost:?}"), "{meanwhile:?}");
     assert_eq!(place.stored().await, before, "{meanwhile:?}");
     if let Some(mut holder) = holder {
         holder.go_on();
         let report = holder.report();
-        assert!(report.contains("skipped: 0"), "the other was disturbed: {report}");
+        assert!(report.contains("lost: 0"), "the other was disturbed: {report}");
     }
 }
 

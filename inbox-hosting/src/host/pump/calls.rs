@@ -1,86 +1,111 @@
-use std::sync::Arc;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use inbox_core::message::MessageId;
-use inbox_core::settle::Settlement;
-use inbox_core::store::{LeaseToken, Store};
-use tokio::task::{Id, JoinError};
-use tokio::time::Instant;
+use inbox_core::store::LeaseToken;
+use tokio::task::JoinError;
+use tokio_util::task::AbortOnDropHandle;
 
-use super::Pump;
-use super::run::{self, Finished};
-use crate::host::{DeliveryInfo, Event};
-use crate::work::{Judged, Work};
+use super::run::Finished;
+
+/// The calls of handlers that are under way.
+#[derive(Debug)]
+pub(super) struct Calls {
+    kind: Kind,
+    running: FuturesUnordered<Running>,
+}
+
+/// Where handlers run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Each in a task of its own.
+    Spawned,
+    /// In the task that asked for it: when that is dropped, so are they.
+    InPlace,
+}
 
 /// One call of a handler.
-pub(super) struct Slot {
-    place: usize,
-    suspect: Option<LeaseToken>,
+#[derive(Debug)]
+pub(super) struct Call {
+    /// The handler, by its position in the buffer.
+    pub(super) queue: usize,
+    pub(super) suspect: Option<LeaseToken>,
     pub(super) deliveries: Vec<(LeaseToken, MessageId)>,
 }
 
-impl<S: Store> Pump<S> {
-    /// Begins every call that can.
-    pub(super) fn begin(&mut self) {
-        let now = Instant::now();
-        while let Some((place, works)) = self.desk.next(now) {
-            let pipeline = Arc::clone(&self.desk.places[place].pipeline);
-            let suspect = works.iter().find(|work| work.suspect).map(|work| work.lease.token());
-            let (works, lost): (Vec<Work>, Vec<Work>) = works
-                .into_iter()
-                .partition(|work| self.shared.leases.may_begin(work.lease.token()));
-            for work in lost {
-                self.shared.observers.tell(|| Event::LeaseLost(DeliveryInfo::from(&work)));
-                if self.shared.leases.is_held(work.lease.token()) {
-                    // A renewal that is under way may turn out to have been in time.
-                    self.settle_later(Judged::new(work, Settlement::Release));
-                }
-            }
-            if works.is_empty() {
-                self.desk.ended(place, suspect, None);
-                continue;
-            }
-            let deliveries: Vec<_> =
-                works.iter().map(|work| (work.lease.token(), work.message_id)).collect();
-            let run = run::run(Arc::clone(&self.shared), pipeline, works);
-            self.running += deliveries.len();
-            let id = self.runs.spawn(run).id();
-            self.slots.insert(id, Slot { place, suspect, deliveries });
-        }
+/// A call that is over.
+pub(super) type Ended = (Call, Result<Finished, JoinError>);
+
+impl Calls {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self { kind, running: FuturesUnordered::new() }
     }
 
-    /// A call is over, and with it perhaps others.
-    pub(super) fn finished(&mut self, joined: Result<(Id, Finished), JoinError>) {
-        let mut next = Some(joined);
-        while let Some(joined) = next {
-            let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
-            let Some(slot) = self.slots.remove(&id) else { return };
-            self.running = self.running.saturating_sub(slot.deliveries.len());
-            match joined {
-                Ok((_, Finished { judged, took })) => {
-                    self.desk.ended(slot.place, slot.suspect, Some(took));
-                    for one in judged {
-                        match one.written {
-                            Some(written) => self.note(&one, Some(written)),
-                            None => self.settle_later(one),
-                        }
-                    }
-                }
-                Err(error) => {
-                    self.desk.ended(slot.place, slot.suspect, None);
-                    match error.is_cancelled() {
-                        true => self.aborted.extend(slot.deliveries),
-                        // Not the handler's, which is caught: the deliveries come back when their
-                        // leases expire.
-                        false => {
-                            tracing::error!(%error, "a call failed as it never should");
-                            for (token, _) in slot.deliveries {
-                                self.shared.leases.done(token);
-                            }
-                        }
-                    }
-                }
+    pub(super) fn begin(
+        &mut self,
+        call: Call,
+        run: impl Future<Output = Finished> + Send + 'static,
+    ) {
+        let how = match self.kind {
+            Kind::Spawned => How::Spawned(AbortOnDropHandle::new(tokio::spawn(run))),
+            Kind::InPlace => How::InPlace(Box::pin(run)),
+        };
+        self.running.push(Running { call: Some(call), how });
+    }
+
+    /// Waits for the next call to end.
+    pub(super) async fn next(&mut self) -> Option<Ended> {
+        self.running.next().await
+    }
+
+    /// Another one that has ended, if there is one.
+    pub(super) fn next_ended(&mut self) -> Option<Ended> {
+        self.running.next().now_or_never().flatten()
+    }
+
+    pub(super) fn abort_all(&mut self) {
+        for running in &mut self.running {
+            if let How::Spawned(task) = &running.how {
+                task.abort();
             }
-            next = self.runs.try_join_next_with_id();
         }
+    }
+}
+
+#[derive(Debug)]
+struct Running {
+    call: Option<Call>,
+    how: How,
+}
+
+enum How {
+    Spawned(AbortOnDropHandle<Finished>),
+    InPlace(Pin<Box<dyn Future<Output = Finished> + Send>>),
+}
+
+impl Future for Running {
+    type Output = Ended;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
+        let ended = ready!(match &mut self.how {
+            How::Spawned(task) => task.poll_unpin(context),
+            How::InPlace(run) => run.as_mut().poll(context).map(Ok),
+        });
+        match self.call.take() {
+            Some(call) => Poll::Ready((call, ended)),
+            // Polled after its end, which nobody should do, it stays silent.
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl std::fmt::Debug for How {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Spawned(_) => "Spawned",
+            Self::InPlace(_) => "InPlace",
+        })
     }
 }

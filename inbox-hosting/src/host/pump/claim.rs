@@ -2,14 +2,14 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::time::Duration;
 
-use inbox_core::settle::Settlement;
-use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Store, StoreError};
+use inbox_core::dispatch::{Attempt, HeldLease};
+use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Store, StoreError, Unreadable};
 use tokio::time::Instant;
 
 use super::Pump;
+use super::decided::Decided;
 use crate::Inbox;
 use crate::host::HostLoop;
-use crate::work::{Judged, Work};
 
 /// A claim that is under way.
 pub(super) type Claiming = Pin<Box<dyn Future<Output = Claim> + Send>>;
@@ -18,7 +18,7 @@ pub(super) type Claiming = Pin<Box<dyn Future<Output = Claim> + Send>>;
 pub(super) struct Claim {
     asked: Instant,
     /// How much was asked for, for each of the handlers concerned, by key.
-    asked_for: Vec<(usize, String, u32)>,
+    asked_for: Vec<(usize, String, usize)>,
     answer: Result<Vec<Lease>, StoreError>,
 }
 
@@ -31,12 +31,20 @@ impl<S: Store> Pump<S> {
         }
         if self.poll_at <= now {
             // However busy some are, nobody is forgotten.
-            self.desk.news();
+            self.buffer.news();
             self.poll_at = now + self.shared.options().poll_interval;
+        }
+        self.claim(now);
+    }
+
+    /// Begins a claim for those who want something, unless one is under way.
+    pub(super) fn claim(&mut self, now: Instant) {
+        if self.claiming.is_some() {
+            return;
         }
         let wanted = match self.is_paused() {
             true => Vec::new(),
-            false => self.desk.wanted(self.unsettled(), now),
+            false => self.buffer.wanted(self.unsettled(), now),
         };
         self.is_content = wanted.is_empty();
         if self.is_content {
@@ -44,7 +52,7 @@ impl<S: Store> Pump<S> {
         }
         let asked_for = wanted
             .iter()
-            .map(|(at, wanted)| (*at, wanted.handler_key.clone(), wanted.limit.get()))
+            .map(|(at, wanted)| (*at, wanted.handler_key.clone(), wanted.limit.get() as usize))
             .collect();
         let inbox = self.shared.inbox.clone();
         let duration = self.shared.leases.duration();
@@ -76,28 +84,23 @@ impl<S: Store> Pump<S> {
             Err(error) => {
                 self.shared.control.board.failed(HostLoop::Pump, &error);
                 self.claim_at = Instant::now() + self.pause.next();
+                self.failed.get_or_insert(error);
                 return;
             }
         };
         self.shared.control.board.well(HostLoop::Pump);
         self.pause.reset();
-        let mut found: HashMap<String, u32> = HashMap::new();
+        let mut found: HashMap<String, usize> = HashMap::new();
         let now = Instant::now();
-        for lease in leases {
-            let key = lease.handler_key.clone();
-            for work in Work::of(lease, asked) {
-                *found.entry(key.clone()).or_default() += 1;
-                self.shared.leases.hold(&work, asked);
-                if let Some(work) = self.desk.push(work, now) {
-                    // Nobody asked for it.
-                    self.settle_later(Judged::new(work, Settlement::Release));
-                }
-            }
+        for mut lease in leases {
+            let count = self.take_in(&mut lease, asked, now);
+            *found.entry(lease.handler_key).or_default() += count;
         }
+        self.leased += found.values().sum::<usize>() as u64;
         self.plan_poll(!found.is_empty(), now);
         let mut more = Vec::new();
         for (at, key, limit) in asked_for {
-            self.desk.places[at].asked(1);
+            self.buffer.queues[at].asked(1);
             if found.get(&key).is_some_and(|found| *found >= limit) {
                 more.push(at);
             }
@@ -105,11 +108,29 @@ impl<S: Store> Pump<S> {
         // Where the last one filled its limit there may be more; so after news that came while the
         // claim was under way. Of suspects there may be more when this one is settled.
         for at in more {
-            self.desk.places[at].news();
+            self.buffer.queues[at].news();
         }
         if self.news {
-            self.desk.news();
+            self.buffer.news();
         }
+    }
+
+    /// Takes in what a lease holds, and answers how many deliveries that is.
+    fn take_in(&mut self, lease: &mut Lease, asked: Instant, now: Instant) -> usize {
+        let held = HeldLease::new(lease, asked);
+        let count = lease.deliveries.len() + lease.unreadable.len();
+        self.shared.leases.hold(held.clone(), count, asked);
+        for delivery in std::mem::take(&mut lease.deliveries) {
+            let attempt = Attempt::leased(delivery, held.clone());
+            if let Some(attempt) = self.buffer.push(attempt, now) {
+                // Nobody asked for it.
+                Decided::given_back(&attempt).into_iter().for_each(|one| self.settle_later(one));
+            }
+        }
+        for Unreadable { message_id, reason } in std::mem::take(&mut lease.unreadable) {
+            self.settle_later(Decided::unreadable(&held, message_id, reason));
+        }
+        count
     }
 
     /// When the store is asked without any news: soon after something was found, later and later

@@ -1,42 +1,47 @@
 //! Leases into a bounded buffer, dispatches under the limits of concurrency, and settles in groups.
 //!
-//! One task owns all of it, so that nothing outlives it: the buffer (`desk`, one `place` for each
-//! handler), the claim that is under way (`claim`), the calls of handlers (`calls`, `run`), and the
-//! groups that are being written (`settle`). `stop` is how it ends.
+//! One task owns all of it, so that nothing outlives it: the buffer (`buffer`, with a `queue` for each
+//! handler), the claim that is under way (`claim`), the calls of handlers (`dispatch`, `calls`, `run`), and
+//! the groups that are being written (`decided`, `settle`, `lookup`). `stop` is how it ends, and `pending`
+//! how it works off what is due.
 
+mod buffer;
 mod calls;
 mod claim;
-mod desk;
-mod pace;
-mod place;
+mod decided;
+mod dispatch;
+mod lookup;
+mod pending;
+mod queue;
+mod rate;
 mod run;
 mod settle;
 mod stop;
+mod throughput;
 
-use std::collections::HashMap;
 use std::future::poll_fn;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
+use inbox_core::dispatch::Pipeline;
 use inbox_core::message::MessageId;
-use inbox_core::settle::Settlement;
-use inbox_core::store::{Bell, BellListener, LeaseToken, Store};
-use tokio::task::{Id, JoinSet};
+use inbox_core::store::{Bell, BellListener, LeaseToken, Store, StoreError};
 use tokio::time::{Instant, sleep_until};
 
 use super::pause::Pause;
 use super::shared::Shared;
 use super::{HostLoop, Load};
-use crate::work::Judged;
-use calls::Slot;
+use buffer::Buffer;
+use calls::{Calls, Kind};
 use claim::{Claim, Claiming};
-use desk::Desk;
-use run::Finished;
+use decided::Decided;
 use settle::Settling;
 
+pub use pending::PendingReport;
 pub use stop::ShutdownReport;
 
 /// It comes around this often, whatever happens.
@@ -46,7 +51,9 @@ const ROUND: Duration = Duration::from_millis(500);
 pub(super) struct Pump<S: Store> {
     shared: Arc<Shared<S>>,
     bell: Option<BellListener>,
-    desk: Desk,
+    /// The handlers, in the order of the buffer's queues.
+    handlers: Vec<Arc<Pipeline>>,
+    buffer: Buffer,
     claiming: Option<Claiming>,
     /// Whether something may have become ready since the last claim began.
     news: bool,
@@ -58,12 +65,11 @@ pub(super) struct Pump<S: Store> {
     /// When the store is asked without any news.
     poll_at: Instant,
     poll: Duration,
-    runs: JoinSet<Finished>,
-    slots: HashMap<Id, Slot>,
+    calls: Calls,
     /// Deliveries whose handler was cut off.
     aborted: Vec<(LeaseToken, MessageId)>,
-    done: Vec<Judged>,
-    others: Vec<Judged>,
+    done: Vec<Decided>,
+    others: Vec<Decided>,
     /// Whose turn it is to be written.
     others_next: bool,
     settling: FuturesUnordered<Settling>,
@@ -72,15 +78,30 @@ pub(super) struct Pump<S: Store> {
     /// When it comes around next.
     round_at: Instant,
     report: ShutdownReport,
+    processed: PendingReport,
+    /// Deliveries that were claimed.
+    leased: u64,
+    /// What the store could not do, since this was last asked.
+    failed: Option<StoreError>,
 }
 
 impl<S: Store> Pump<S> {
     pub(super) fn new(shared: Arc<Shared<S>>) -> Self {
+        Self::with(shared, Kind::Spawned)
+    }
+
+    fn with(shared: Arc<Shared<S>>, kind: Kind) -> Self {
         let now = Instant::now();
-        let desk = Desk::new(&shared.inbox.parts().handlers, shared.options());
+        let (parts, options) = (shared.inbox.parts(), shared.options());
+        let served: Vec<_> =
+            parts.handlers.served(options.only.as_deref(), NonZeroU32::MIN).collect();
+        let handlers = served.iter().map(|(pipeline, _)| Arc::clone(pipeline)).collect();
+        let queues = served.iter().map(|(it, wanted)| (&it.descriptor().options, wanted.clone()));
+        let buffer = Buffer::new(options.concurrency.get() as usize, options.buffer, queues);
         Self {
             bell: shared.inbox.store().bell().map(Bell::listener),
-            desk,
+            handlers,
+            buffer,
             claiming: None,
             news: false,
             is_content: false,
@@ -88,8 +109,7 @@ impl<S: Store> Pump<S> {
             pause: Pause::new(Duration::from_millis(50), Duration::from_secs(2)),
             poll_at: now,
             poll: claim::SHORTEST_POLL,
-            runs: JoinSet::new(),
-            slots: HashMap::new(),
+            calls: Calls::new(kind),
             aborted: Vec::new(),
             done: Vec::new(),
             others: Vec::new(),
@@ -99,6 +119,9 @@ impl<S: Store> Pump<S> {
             running: 0,
             round_at: now,
             report: ShutdownReport::default(),
+            processed: PendingReport::default(),
+            leased: 0,
+            failed: None,
             shared,
         }
     }
@@ -114,7 +137,7 @@ impl<S: Store> Pump<S> {
             self.note_load();
             let wake_at = self.wake_at();
             tokio::select! {
-                Some(joined) = self.runs.join_next_with_id() => self.finished(joined),
+                Some(ended) = self.calls.next() => self.finished(ended),
                 Some(group) = self.settling.next() => self.settled(group),
                 claim = claimed(&mut self.claiming) => self.claimed(claim),
                 () = heard(&mut self.bell) => self.hear(),
@@ -129,15 +152,15 @@ impl<S: Store> Pump<S> {
     /// There may be something new for everyone.
     fn hear(&mut self) {
         self.news = true;
-        self.desk.news();
+        self.buffer.news();
     }
 
     /// Nothing happened for a while, or it is time for something.
     fn come_around(&mut self) {
         let now = Instant::now();
         self.round_at = now + ROUND;
-        for work in self.desk.stale(now) {
-            self.settle_later(Judged::new(work, Settlement::Release));
+        for attempt in self.buffer.stale(now) {
+            Decided::given_back(&attempt).into_iter().for_each(|one| self.settle_later(one));
         }
         self.note_health();
     }
@@ -159,7 +182,7 @@ impl<S: Store> Pump<S> {
         // A poll is a claim: where one is under way, or has to wait, there is nothing to wake up for.
         let can_claim = self.claiming.is_none() && self.claim_at <= now;
         let poll = Some(self.poll_at).filter(|_| can_claim);
-        let others = [retry, poll, self.desk.wake_at(now)].into_iter().flatten();
+        let others = [retry, poll, self.buffer.wake_at(now)].into_iter().flatten();
         others.fold(self.round_at, Instant::min)
     }
 
@@ -172,7 +195,7 @@ impl<S: Store> Pump<S> {
     }
 
     fn load(&self) -> Load {
-        let (buffered, unsettled) = (self.desk.queued(), self.unsettled());
+        let (buffered, unsettled) = (self.buffer.queued(), self.unsettled());
         Load { buffered, running: self.running, unsettled }
     }
 

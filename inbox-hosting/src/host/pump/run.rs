@@ -1,21 +1,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox_core::dispatch::{CancellationToken, Pipeline};
-use inbox_core::settle::{Outcome, Settlement};
+use inbox_core::contract::DecodeError;
+use inbox_core::dispatch::{Attempt, HeldLease, Pipeline, Request, decode, dispose};
+use inbox_core::handler::HandlerError;
+use inbox_core::settle::{Outcome, Tries};
 use inbox_core::store::Store;
 use tokio::time::Instant;
 
-use crate::host::leases::Leases;
+use super::decided::{Decided, decided};
 use crate::host::shared::Shared;
 use crate::host::{DeliveryInfo, Event};
-use crate::work::{Judged, Watch, Work, judge};
 
 /// What came of one call.
 #[derive(Debug)]
 pub(super) struct Finished {
     /// What is to become of its deliveries, those excepted whose lease was lost before their turn.
-    pub(super) judged: Vec<Judged>,
+    pub(super) decided: Vec<Decided>,
     pub(super) took: Duration,
 }
 
@@ -23,73 +24,101 @@ pub(super) struct Finished {
 pub(super) async fn run<S: Store>(
     shared: Arc<Shared<S>>,
     pipeline: Arc<Pipeline>,
-    mut open: Vec<Work>,
+    attempts: Vec<Attempt>,
 ) -> Finished {
     let began = Instant::now();
-    let mut judged = Vec::with_capacity(open.len());
-    // Some time may have passed since this was planned, if the process stood still.
-    judged.extend(too_late(&shared.leases, &mut open));
-    for work in &open {
-        shared.observers.tell(|| Event::Dispatched(DeliveryInfo::from(work)));
-    }
-    while !open.is_empty() {
-        let mut watch = Watching { leases: &shared.leases, run: None };
-        let (outcome, works) = shared.inbox.dispatch(&pipeline, &mut open, &mut watch).await;
-        let was_interrupted = watch.was_interrupted(&outcome) && shared.is_stopping();
-        drop(watch);
-        judged.extend(judge(&pipeline, outcome, works).into_iter().map(|one| {
-            match was_interrupted && one.written.is_none() {
-                // The shutdown cut it short, which is no fault of its own.
-                true => Judged::new(one.work, Settlement::Release),
-                false => one,
+    let mut all = Vec::with_capacity(attempts.len());
+    let mut open = Vec::with_capacity(attempts.len());
+    for mut attempt in attempts {
+        match shared.obstacle(&mut attempt) {
+            None => open.push(attempt),
+            Some(Obstacle::LeaseLost) => {
+                shared.observers.tell(|| Event::LeaseLost(DeliveryInfo::from(&attempt)));
             }
-        }));
-        judged.extend(too_late(&shared.leases, &mut open));
-    }
-    Finished { judged, took: began.elapsed() }
-}
-
-/// Takes out those whose leases are over. One that may turn out to have been renewed in time is given back.
-fn too_late(leases: &Leases, open: &mut Vec<Work>) -> Vec<Judged> {
-    let late = open.extract_if(.., |work| !leases.may_begin(work.lease.token()));
-    let late = late.filter(|work| leases.is_held(work.lease.token()));
-    late.map(|work| Judged::new(work, Settlement::Release)).collect()
-}
-
-/// The leases of one call. The renewer keeps them meanwhile.
-struct Watching<'a> {
-    leases: &'a Leases,
-    run: Option<(u64, CancellationToken)>,
-}
-
-impl Watching<'_> {
-    /// Whether a handler was asked to stop, and did.
-    fn was_interrupted(&self, outcome: &Outcome) -> bool {
-        matches!(outcome, Outcome::Failed(_))
-            && self.run.as_ref().is_some_and(|(_, cancellation)| cancellation.is_cancelled())
-    }
-}
-
-impl Watch for Watching<'_> {
-    fn is_cancelled(&self, work: &Work) -> bool {
-        self.leases.is_cancelled(work)
-    }
-
-    fn cancellation(&mut self, works: &[Work]) -> CancellationToken {
-        let run = self.leases.begin(works);
-        self.run.insert(run).1.clone()
-    }
-
-    async fn alongside<T: Send>(&mut self, run: impl Future<Output = T> + Send) -> T {
-        run.await
-    }
-}
-
-// However it ended: its task may have been aborted.
-impl Drop for Watching<'_> {
-    fn drop(&mut self) {
-        if let Some((run, _)) = self.run.take() {
-            self.leases.end(run);
+            Some(Obstacle::Outcome(outcome)) => {
+                let tries = Tries { attempt: attempt.delivery().attempt, ..Tries::default() };
+                let settlement = decided(tries, &outcome, pipeline.limits());
+                all.extend(Decided::new(&attempt, settlement));
+                dispose(outcome);
+            }
         }
+    }
+    let mut open = open.into_iter();
+    if let Some(first) = open.next() {
+        let scheduler = shared.inbox.parts().erased.clone();
+        let request = Request::new(first, open.collect(), scheduler);
+        for attempt in request.attempts() {
+            shared.observers.tell(|| Event::Dispatched(DeliveryInfo::from(attempt)));
+        }
+        let running = shared.leases.begin(&request);
+        let outcomes = pipeline.run(request.clone()).await;
+        match request.settled() {
+            Some(settled) => {
+                for (attempt, (settlement, state)) in request.attempts().zip(settled) {
+                    all.extend(Decided::written(attempt, settlement.clone(), *state));
+                }
+            }
+            None => {
+                let settlements = pipeline.settlements(&request, &outcomes);
+                for (attempt, settlement) in request.attempts().zip(settlements) {
+                    all.extend(Decided::new(attempt, settlement));
+                }
+            }
+        }
+        // Only now: until then the cause tells why the run was stopped.
+        drop(running);
+        // A user's error may do anything, even now.
+        dispose(outcomes);
+    }
+    Finished { decided: all, took: began.elapsed() }
+}
+
+/// Why a delivery must not reach its handler.
+enum Obstacle {
+    LeaseLost,
+    Outcome(Outcome),
+}
+
+impl From<HandlerError> for Obstacle {
+    fn from(error: HandlerError) -> Self {
+        Self::Outcome(Outcome::Failed(error))
+    }
+}
+
+impl<S: Store> Shared<S> {
+    /// Why a delivery must not reach its handler; if there is no reason, its payload is made plain.
+    fn obstacle(&self, attempt: &mut Attempt) -> Option<Obstacle> {
+        let scheduler = self.inbox.scheduler();
+        let lease = attempt.lease().cloned();
+        if let Some(obstacle) =
+            lease.as_ref().and_then(|lease| self.lost_or_cancelled(lease, attempt))
+        {
+            return Some(obstacle);
+        }
+        let message = &mut attempt.delivery_mut().message;
+        let now = lease.map(|lease| lease.now(&**scheduler.clock()));
+        if message.deliver_by.zip(now).is_some_and(|(deliver_by, now)| deliver_by < now) {
+            return Some(Obstacle::Outcome(Outcome::Expired));
+        }
+        let (size, limit) = (message.payload.as_bytes().len(), scheduler.limits().payload);
+        if size > limit {
+            let error = DecodeError::TooLarge { size, limit };
+            return Some(HandlerError::Undecodable { message_id: message.id, error }.into());
+        }
+        scheduler.codec().and_then(|codec| decode(codec, message).err()).map(Obstacle::from)
+    }
+
+    /// Some time may have passed since this was planned, if the process stood still.
+    fn lost_or_cancelled(&self, lease: &HeldLease, attempt: &Attempt) -> Option<Obstacle> {
+        let (leases, token) = (&self.leases, lease.token());
+        if leases.may_begin(token) {
+            let is_cancelled = leases.is_cancelled(token, attempt.message_id());
+            return is_cancelled.then(|| Obstacle::Outcome(Outcome::cancel("asked to stop")));
+        }
+        Some(match leases.is_held(token) {
+            // A renewal that is under way may turn out to have been in time.
+            true => Obstacle::Outcome(Outcome::NotRun),
+            false => Obstacle::LeaseLost,
+        })
     }
 }

@@ -7,10 +7,11 @@ use inbox_core::store::{DeliveryState, LeaseLost, Store, StoreError, StoreErrorK
 use tokio::time::{Instant, sleep};
 
 use super::Pump;
+use super::decided::Decided;
+use super::lookup::Lookup;
 use crate::host::pause::Pause;
 use crate::host::shared::Shared;
-use crate::host::{DeliveryInfo, Event, HostLoop};
-use crate::work::{Judged, Unsure, log};
+use crate::host::{Event, HostLoop};
 
 /// Deliveries that are settled together.
 const GROUP: usize = 500;
@@ -19,17 +20,20 @@ const GROUP: usize = 500;
 const WRITES: usize = 2;
 
 /// A group that is being written.
-pub(super) type Settling = Pin<Box<dyn Future<Output = Vec<Settled>> + Send>>;
+pub(super) type Settling = Pin<Box<dyn Future<Output = Written> + Send>>;
 
-/// What became of a delivery; nothing, if the store could not be told.
-pub(super) type Settled = (Judged, Option<Result<DeliveryState, LeaseLost>>);
+/// What became of the deliveries of a group; nothing, where the store could not be told.
+pub(super) struct Written {
+    settled: Vec<(Decided, Option<Result<DeliveryState, LeaseLost>>)>,
+    error: Option<StoreError>,
+}
 
 impl<S: Store> Pump<S> {
     /// To be written with the next group. Failures have groups of their own: they take longer.
-    pub(super) fn settle_later(&mut self, judged: Judged) {
-        match judged.settle.settlement {
-            Settlement::Done(_) => self.done.push(judged),
-            _ => self.others.push(judged),
+    pub(super) fn settle_later(&mut self, decided: Decided) {
+        match decided.settle.settlement {
+            Settlement::Done(_) => self.done.push(decided),
+            _ => self.others.push(decided),
         }
     }
 
@@ -51,79 +55,82 @@ impl<S: Store> Pump<S> {
     }
 
     /// Takes note of what was written.
-    pub(super) fn settled(&mut self, group: Vec<Settled>) {
-        self.in_writing = self.in_writing.saturating_sub(group.len());
-        if group.iter().any(|(_, written)| written.is_some()) {
+    pub(super) fn settled(&mut self, Written { settled, error }: Written) {
+        self.in_writing = self.in_writing.saturating_sub(settled.len());
+        if settled.iter().any(|(_, written)| written.is_some()) {
             self.shared.control.board.well(HostLoop::Settler);
         }
-        for (judged, written) in group {
-            self.note(&judged, written);
+        self.failed = self.failed.take().or(error);
+        for (decided, written) in settled {
+            self.note(&decided, written);
         }
     }
 
     /// Takes note of what became of one delivery.
     pub(super) fn note(
         &mut self,
-        judged: &Judged,
+        decided: &Decided,
         written: Option<Result<DeliveryState, LeaseLost>>,
     ) {
-        self.shared.leases.done(judged.settle.token);
-        if judged.work.suspect {
+        self.shared.leases.done(decided.settle.token);
+        if decided.lease.is_suspect() {
             // The next one may be leased; a claim that is under way may have come too early.
             self.hear();
         }
-        let info = || DeliveryInfo::from(&judged.work);
         let Some(written) = written else {
-            self.shared.observers.tell(|| Event::LeaseLost(info()));
+            self.shared.observers.tell(|| Event::LeaseLost(decided.info()));
             return;
         };
-        log(judged, written);
-        self.report.add(&judged.settle.settlement, written);
+        decided.log(written);
+        self.report.add(&decided.settle.settlement, written);
+        self.processed.add(&decided.settle.settlement, written);
         self.shared.observers.tell(|| match written {
-            Ok(state) => Event::Settled { delivery: info(), state },
-            Err(_) => Event::LeaseLost(info()),
+            Ok(state) => Event::Settled { delivery: decided.info(), state },
+            Err(_) => Event::LeaseLost(decided.info()),
         });
     }
 }
 
 /// Writes a group, and goes on trying for as long as the leases hold: the handlers have run.
-async fn write<S: Store>(shared: Arc<Shared<S>>, group: Vec<Judged>) -> Vec<Settled> {
-    let mut unsure = Unsure::default();
-    match try_write(&shared, &group, &mut unsure).await {
-        Ok(written) => group.into_iter().zip(written.into_iter().map(Some)).collect(),
-        Err(_) => {
-            // One of them may be to blame, so each is tried alone, once.
-            let mut settled = Vec::with_capacity(group.len());
-            for one in group {
-                let written = shared.inbox.settle(std::slice::from_ref(&one), &mut unsure).await;
-                let written = written.inspect_err(|error| {
-                    let message_id = one.settle.message_id;
-                    tracing::error!(%message_id, %error, "not settled: it comes back when its lease expires");
-                });
-                settled.push((one, written.ok().and_then(|written| written.into_iter().next())));
-            }
-            settled
+async fn write<S: Store>(shared: Arc<Shared<S>>, group: Vec<Decided>) -> Written {
+    let mut lookup = Lookup::default();
+    let error = match try_write(&shared, &group, &mut lookup).await {
+        Ok(written) => {
+            let settled = group.into_iter().zip(written.into_iter().map(Some)).collect();
+            return Written { settled, error: None };
         }
+        Err(error) => error,
+    };
+    // One of them may be to blame, so each is tried alone, once.
+    let mut settled = Vec::with_capacity(group.len());
+    for one in group {
+        let written = shared.settle(std::slice::from_ref(&one), &mut lookup).await;
+        let written = written.inspect_err(|error| one.log_unwritten(error));
+        settled.push((one, written.ok().and_then(|written| written.into_iter().next())));
     }
+    let is_unwritten = settled.iter().any(|(_, written)| written.is_none());
+    Written { settled, error: is_unwritten.then_some(error) }
 }
 
 async fn try_write<S: Store>(
     shared: &Shared<S>,
-    group: &[Judged],
-    unsure: &mut Unsure,
+    group: &[Decided],
+    lookup: &mut Lookup,
 ) -> Result<Vec<Result<DeliveryState, LeaseLost>>, StoreError> {
     let begun = Instant::now();
-    let mut pause = Pause::new(Duration::from_millis(50), Duration::from_secs(1));
+    let (mut pause, mut tried) = (Pause::new(Duration::from_millis(50), Duration::from_secs(1)), 0);
     loop {
-        let error = match shared.inbox.settle(group, unsure).await {
+        let error = match shared.settle(group, lookup).await {
             Ok(written) => return Ok(written),
             Err(error) => error,
         };
         shared.control.board.failed(HostLoop::Settler, &error);
+        tried += 1;
         let is_over = !group.iter().any(|one| shared.leases.is_held(one.settle.token));
         // What is not the store's trouble may be one row's fault: then the others should not wait.
         let is_row = matches!(error.kind(), StoreErrorKind::Other | StoreErrorKind::Corrupt);
-        if is_over || (is_row && begun.elapsed() >= shared.leases.duration() / 10) {
+        let is_hopeless = is_row && begun.elapsed() >= shared.leases.duration() / 10;
+        if is_over || is_hopeless || shared.tries.is_some_and(|most| tried >= most) {
             return Err(error);
         }
         sleep(pause.next()).await;

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Pump;
-use crate::work::Judged;
+use super::decided::Decided;
 
 /// Before the deadline handlers are asked to stop: so much of the time, but no more than that.
 const GRACE: (u32, Duration) = (5, Duration::from_secs(5));
@@ -81,7 +81,7 @@ impl<S: Store> Pump<S> {
                 return;
             }
             tokio::select! {
-                Some(joined) = self.runs.join_next_with_id() => self.finished(joined),
+                Some(ended) = self.calls.next() => self.finished(ended),
                 Some(group) = self.settling.next() => self.settled(group),
                 claim = super::claimed(&mut self.claiming) => self.claimed(claim),
                 Ok(()) = stop.changed() => {}
@@ -101,8 +101,8 @@ impl<S: Store> Pump<S> {
 
     /// Gives back what has not begun.
     fn give_back(&mut self) {
-        for work in self.desk.take_all() {
-            self.settle_later(Judged::new(work, Settlement::Release));
+        for attempt in self.buffer.take_all() {
+            Decided::given_back(&attempt).into_iter().for_each(|one| self.settle_later(one));
         }
     }
 
@@ -110,12 +110,12 @@ impl<S: Store> Pump<S> {
     /// stop.
     async fn cut_off(&mut self, last: Instant) -> u64 {
         self.shared.leases.cancel_all();
-        self.runs.abort_all();
+        self.calls.abort_all();
         // A handler that blocks its thread goes on, and its delivery must not begin elsewhere yet.
-        while let Ok(Some(joined)) = timeout_at(last, self.runs.join_next_with_id()).await {
-            self.finished(joined);
+        while let Ok(Some(ended)) = timeout_at(last, self.calls.next()).await {
+            self.finished(ended);
         }
-        let left = self.slots.values().map(|slot| slot.deliveries.len() as u64).sum();
+        let left = self.running as u64;
         let release =
             |(token, message_id)| Settle { token, message_id, settlement: Settlement::Release };
         let aborted: Vec<_> = std::mem::take(&mut self.aborted).into_iter().map(release).collect();

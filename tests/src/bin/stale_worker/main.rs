@@ -12,7 +12,7 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox::hosting::PassReport;
+use inbox::hosting::PendingReport;
 use inbox::postgres::PostgresOptions;
 use inbox::store::Store;
 use inbox::{Inbox, Request};
@@ -39,7 +39,7 @@ async fn main() -> Result<(), BoxError> {
     Ok(())
 }
 
-async fn work_on<S: Store>(store: S, task: Task, turn: Turn) -> Result<PassReport, BoxError> {
+async fn work_on<S: Store>(store: S, task: Task, turn: Turn) -> Result<PendingReport, BoxError> {
     let is_first = matches!(turn.manner, Manner::Waits | Manner::Blocks);
     let mut builder = Inbox::builder(store).lease_duration(match is_first {
         // Short to wait for, and long enough for a busy machine to get from the lease to the handler.
@@ -60,7 +60,7 @@ async fn work_on<S: Store>(store: S, task: Task, turn: Turn) -> Result<PassRepor
         schedule(inbox.scheduler(), task).await?;
         return Ok(inbox.process_pending().await?);
     }
-    let mut report = PassReport::default();
+    let mut report = PendingReport::default();
     while report.leased < task.deliveries() {
         report += inbox.process_pending().await?;
         // For the other's lease to expire.

@@ -1,25 +1,24 @@
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
 
-use inbox_core::dispatch::Pipeline;
+use inbox_core::dispatch::Attempt;
+use inbox_core::handler::HandlerOptions;
 use inbox_core::store::Wanted;
 use tokio::time::Instant;
 
-use super::pace::{Pace, Starts};
-use crate::work::{Work, batch_size};
+use super::rate::RateLimiter;
+use super::throughput::Throughput;
 
 /// What waits in the buffer for longer is given back, for others to take.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// One handler at the desk: what was leased for it, and how much more it can take.
+/// One handler's part of the buffer: what was leased for it, and how much more it can take.
 #[derive(Debug)]
-pub(super) struct Place {
-    pub(super) pipeline: Arc<Pipeline>,
+pub(super) struct HandlerQueue {
     /// How each of its keys is asked for.
     pub(super) wanted: Vec<Wanted>,
-    queue: VecDeque<(Work, Instant)>,
+    queue: VecDeque<(Attempt, Instant)>,
     /// Deliveries of one call, and how long an incomplete call waits for more.
     batch: usize,
     linger: Duration,
@@ -32,26 +31,24 @@ pub(super) struct Place {
     unasked: usize,
     /// Which of its keys is asked for first.
     turn: usize,
-    pub(super) pace: Pace,
-    starts: Option<Starts>,
+    pub(super) throughput: Throughput,
+    rate: Option<RateLimiter>,
 }
 
-impl Place {
-    pub(super) fn new(pipeline: Arc<Pipeline>, wanted: Vec<Wanted>, concurrency: usize) -> Self {
-        let options = &pipeline.descriptor().options;
+impl HandlerQueue {
+    pub(super) fn new(options: &HandlerOptions, wanted: Vec<Wanted>, concurrency: usize) -> Self {
         let most = options.concurrency.process.map_or(concurrency, |most| most.get() as usize);
         Self {
-            batch: batch_size(&pipeline),
+            batch: options.batch.map_or(1, |batch| batch.size.get() as usize),
             linger: options.batch.map_or(Duration::ZERO, |batch| batch.linger),
             most: most.min(concurrency),
-            starts: options.rate.map(Starts::new),
+            rate: options.rate.map(RateLimiter::new),
             queue: VecDeque::new(),
             running: 0,
             hungry: true,
             unasked: wanted.len(),
             turn: 0,
-            pace: Pace::default(),
-            pipeline,
+            throughput: Throughput::default(),
             wanted,
         }
     }
@@ -60,16 +57,16 @@ impl Place {
         self.queue.len()
     }
 
-    pub(super) fn push(&mut self, work: Work, now: Instant) {
-        self.queue.push_back((work, now));
+    pub(super) fn push(&mut self, attempt: Attempt, now: Instant) {
+        self.queue.push_back((attempt, now));
     }
 
     /// How many more deliveries are worth leasing now, if any: `free` slots are, for anyone.
     pub(super) fn room(&mut self, free: usize, now: Instant) -> usize {
         let slots = self.most.saturating_sub(self.running).min(free);
-        let mut capacity = (slots + self.pace.ahead(self.most)).saturating_mul(self.batch);
-        if let Some(starts) = &mut self.starts {
-            capacity = capacity.min(starts.left(now));
+        let mut capacity = (slots + self.throughput.ahead(self.most)).saturating_mul(self.batch);
+        if let Some(rate) = &mut self.rate {
+            capacity = capacity.min(rate.left(now));
         }
         let room = capacity.saturating_sub(self.queue.len());
         // In large steps, unless there is nothing to do meanwhile, or a call waits for more.
@@ -111,32 +108,32 @@ impl Place {
 
     /// Whether its own limits let a call begin, whatever that is for.
     pub(super) fn may_begin(&mut self, now: Instant) -> bool {
-        let has_starts = self.starts.as_mut().is_none_or(|starts| starts.left(now) > 0);
-        self.running < self.most && has_starts
+        let has_rate = self.rate.as_mut().is_none_or(|rate| rate.left(now) > 0);
+        self.running < self.most && has_rate
     }
 
     /// What the next call is given.
-    pub(super) fn pop(&mut self, now: Instant) -> Vec<Work> {
-        let left = self.starts.as_mut().map_or(usize::MAX, |starts| starts.left(now));
-        let mut works: Vec<Work> = Vec::new();
-        while works.len() < self.batch.min(left) {
-            let fits = self.queue.front().is_some_and(|(work, _)| {
-                works.first().is_none_or(|first: &Work| first.goes_with(work))
+    pub(super) fn pop(&mut self, now: Instant) -> Vec<Attempt> {
+        let left = self.rate.as_mut().map_or(usize::MAX, |rate| rate.left(now));
+        let mut attempts: Vec<Attempt> = Vec::new();
+        while attempts.len() < self.batch.min(left) {
+            let fits = self.queue.front().is_some_and(|(attempt, _)| {
+                attempts.first().is_none_or(|first: &Attempt| go_together(first, attempt))
             });
             if !fits {
                 break;
             }
-            works.extend(self.queue.pop_front().map(|(work, _)| work));
+            attempts.extend(self.queue.pop_front().map(|(attempt, _)| attempt));
         }
-        self.begins(works.len(), now);
-        works
+        self.begins(attempts.len(), now);
+        attempts
     }
 
     /// A call begins for so many deliveries.
     pub(super) fn begins(&mut self, deliveries: usize, now: Instant) {
         self.running += 1;
-        if let Some(starts) = &mut self.starts {
-            starts.begin(deliveries, now);
+        if let Some(rate) = &mut self.rate {
+            rate.begin(deliveries, now);
         }
     }
 
@@ -144,18 +141,18 @@ impl Place {
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
         let lingers = self.queue.front().filter(|_| self.running < self.most && self.batch > 1);
         let lingers = lingers.map(|(_, since)| *since + self.linger);
-        let starts = self.starts.as_ref().and_then(Starts::next);
-        let starts = starts.filter(|_| self.hungry || !self.queue.is_empty());
+        let rate = self.rate.as_ref().and_then(RateLimiter::next);
+        let rate = rate.filter(|_| self.hungry || !self.queue.is_empty());
         // What has passed waits for something else, such as a free slot.
-        lingers.into_iter().chain(starts).filter(|at| *at > now).min()
+        lingers.into_iter().chain(rate).filter(|at| *at > now).min()
     }
 
     /// Takes back everything that has not begun, if it has waited for too long.
-    pub(super) fn stale(&mut self, now: Instant) -> Vec<Work> {
+    pub(super) fn stale(&mut self, now: Instant) -> Vec<Attempt> {
         let longest = LONGEST_WAIT.max(2 * self.linger);
         match self.queue.front() {
             Some((_, since)) if *since + longest <= now => {
-                self.pace.lasts(longest);
+                self.throughput.lasts(longest);
                 self.take_all()
             }
             _ => Vec::new(),
@@ -163,7 +160,15 @@ impl Place {
     }
 
     /// Takes back everything that has not begun.
-    pub(super) fn take_all(&mut self) -> Vec<Work> {
-        self.queue.drain(..).map(|(work, _)| work).collect()
+    pub(super) fn take_all(&mut self) -> Vec<Attempt> {
+        self.queue.drain(..).map(|(attempt, _)| attempt).collect()
     }
+}
+
+/// Whether one call of a handler may be given both: a suspect is alone, so that it is accused for itself if
+/// it kills this process.
+fn go_together(one: &Attempt, other: &Attempt) -> bool {
+    one.delivery().handler_key == other.delivery().handler_key
+        && !one.is_suspect()
+        && !other.is_suspect()
 }

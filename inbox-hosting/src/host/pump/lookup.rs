@@ -3,31 +3,32 @@ use inbox_core::store::{
     DeliveryRecord, DeliveryState, LeaseLost, Store, StoreError, StoreErrorKind,
 };
 
-use super::Judged;
-use crate::Inbox;
+use super::decided::Decided;
+use crate::host::shared::Shared;
 
 /// Whether an earlier try got no answer, so that what it asked for may have happened.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Unsure(bool);
+pub(super) struct Lookup(bool);
 
-impl<S: Store> Inbox<S> {
+impl<S: Store> Shared<S> {
     /// Writes what was decided, once. A handler has run: not to say so would run it twice, so the
     /// caller tries again after an error that may pass.
-    pub(crate) async fn settle(
+    pub(super) async fn settle(
         &self,
-        judged: &[Judged],
-        unsure: &mut Unsure,
+        decided: &[Decided],
+        lookup: &mut Lookup,
     ) -> Result<Vec<Result<DeliveryState, LeaseLost>>, StoreError> {
-        let settles = judged.iter().map(|one| one.settle.clone()).collect();
-        match self.store().settle(settles, self.scheduler().clock().now()).await {
-            Ok(written) if written.len() != judged.len() => {
+        let settles = decided.iter().map(|one| one.settle.clone()).collect();
+        let (store, now) = (self.inbox.store(), self.inbox.scheduler().clock().now());
+        match store.settle(settles, now).await {
+            Ok(written) if written.len() != decided.len() => {
                 let message = "the store did not answer for every delivery it was to settle";
                 Err(StoreError::new(StoreErrorKind::Other, message))
             }
-            Ok(written) if unsure.0 => self.looked_up(judged, written).await,
+            Ok(written) if lookup.0 => self.looked_up(decided, written).await,
             Ok(written) => Ok(written),
             Err(error) => {
-                unsure.0 |= error.kind() == StoreErrorKind::TimedOut;
+                lookup.0 |= error.kind() == StoreErrorKind::TimedOut;
                 Err(error)
             }
         }
@@ -36,14 +37,14 @@ impl<S: Store> Inbox<S> {
     /// What a try wrote that got no answer looks like a lost lease to the next try.
     async fn looked_up(
         &self,
-        judged: &[Judged],
+        decided: &[Decided],
         mut written: Vec<Result<DeliveryState, LeaseLost>>,
     ) -> Result<Vec<Result<DeliveryState, LeaseLost>>, StoreError> {
-        for (one, written) in judged.iter().zip(&mut written) {
+        for (one, written) in decided.iter().zip(&mut written) {
             if written.is_ok() {
                 continue;
             }
-            let record = self.store().show(one.settle.message_id).await?;
+            let record = self.inbox.store().show(one.settle.message_id).await?;
             let mut deliveries = record.into_iter().flat_map(|record| record.deliveries);
             if let Some(found) = deliveries.find(|found| is_settled_as(found, one)) {
                 *written = Ok(found.state);
@@ -54,12 +55,12 @@ impl<S: Store> Inbox<S> {
 }
 
 /// Whether a delivery is where this attempt wanted it, or cancelled instead.
-fn is_settled_as(delivery: &DeliveryRecord, judged: &Judged) -> bool {
-    let Judged { work, settle, .. } = judged;
-    let given_back = u32::from(settle.settlement == Settlement::Release);
-    let attempts = work.attempt().saturating_sub(given_back);
-    let states = [settle.settlement.state(), DeliveryState::Cancelled];
-    delivery.handler_key.as_deref() == Some(&*work.handler_key)
+fn is_settled_as(delivery: &DeliveryRecord, decided: &Decided) -> bool {
+    let settlement = &decided.settle.settlement;
+    let given_back = u32::from(*settlement == Settlement::Release);
+    let attempts = decided.attempt().saturating_sub(given_back);
+    let states = [settlement.state(), DeliveryState::Cancelled];
+    delivery.handler_key.as_deref() == Some(&**decided.lease.handler_key())
         && states.contains(&delivery.state)
         && delivery.attempts == attempts
 }

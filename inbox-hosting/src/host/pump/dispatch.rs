@@ -1,0 +1,61 @@
+use std::sync::Arc;
+
+use inbox_core::dispatch::Attempt;
+use inbox_core::store::Store;
+use tokio::time::Instant;
+
+use super::Pump;
+use super::calls::{Call, Ended};
+use super::run::{self, Finished};
+
+impl<S: Store> Pump<S> {
+    /// Begins every call that can.
+    pub(super) fn begin(&mut self) {
+        let now = Instant::now();
+        while let Some((queue, attempts)) = self.buffer.next(now) {
+            let pipeline = Arc::clone(&self.handlers[queue]);
+            let suspect = attempts.iter().find(|attempt| attempt.is_suspect());
+            let suspect = suspect.and_then(Attempt::token);
+            let deliveries = attempts
+                .iter()
+                .filter_map(|attempt| Some((attempt.token()?, attempt.message_id())));
+            let call = Call { queue, suspect, deliveries: deliveries.collect() };
+            self.running += call.deliveries.len();
+            self.calls.begin(call, run::run(Arc::clone(&self.shared), pipeline, attempts));
+        }
+    }
+
+    /// A call is over, and with it perhaps others.
+    pub(super) fn finished(&mut self, ended: Ended) {
+        let mut next = Some(ended);
+        while let Some((call, finished)) = next {
+            self.running = self.running.saturating_sub(call.deliveries.len());
+            match finished {
+                Ok(Finished { decided, took }) => {
+                    self.buffer.ended(call.queue, call.suspect, Some(took));
+                    for one in decided {
+                        match one.written {
+                            Some(state) => self.note(&one, Some(Ok(state))),
+                            None => self.settle_later(one),
+                        }
+                    }
+                }
+                Err(error) => {
+                    self.buffer.ended(call.queue, call.suspect, None);
+                    match error.is_cancelled() {
+                        true => self.aborted.extend(call.deliveries),
+                        // Not the handler's, which is caught: the deliveries come back when their
+                        // leases expire.
+                        false => {
+                            tracing::error!(target: "inbox::host", %error, "call panicked");
+                            for (token, _) in call.deliveries {
+                                self.shared.leases.done(token);
+                            }
+                        }
+                    }
+                }
+            }
+            next = self.calls.next_ended();
+        }
+    }
+}
