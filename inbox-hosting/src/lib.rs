@@ -2,7 +2,7 @@
 //!
 //! [`Inbox::builder`] takes what a program has to say, and its `build` checks it all. Then
 //! [`Inbox::run_until`] or [`Inbox::start`] begins a host: the pump (lease, dispatch, settle), the
-//! renewer of its leases, upkeep, listener and probe, each of which gets over an outage of the store by
+//! renewer of its leases, the chores, listener and probe, each of which gets over an outage of the store by
 //! itself. [`Inbox::control`] says how they are. [`Inbox::process_pending`] is one pass without any of
 //! them.
 //!
@@ -13,8 +13,7 @@
 //! | `run_now` | handlers run at once, storing nothing |
 //! | `pass` | one round of lease, dispatch and settle |
 //! | `host` | the loops that go on until they are told to stop |
-//! | `fleet` | routes and hosts: what operators do, and how a program makes itself known |
-//! | `upkeep` | what brings deliveries back when nobody asks for it |
+//! | `fleet` | routes and hosts: what operators do |
 //! | `work` | what becomes of one leased delivery, in a pass or in a host |
 
 mod builder;
@@ -25,14 +24,13 @@ mod host;
 mod inbox;
 mod pass;
 mod run_now;
-mod upkeep;
 mod work;
 
 pub use builder::InboxBuilder;
 pub use error::Error;
 pub use host::{
-    DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop, HostPhase, Load,
-    LoopHealth, Observer, ShutdownReport, shutdown_signal,
+    ChoreName, DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop,
+    HostPhase, Load, LoopHealth, Observer, ShutdownReport, shutdown_signal,
 };
 pub use inbox::Inbox;
 pub use pass::PassReport;

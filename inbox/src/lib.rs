@@ -78,9 +78,9 @@ pub mod settle {
 /// stop, and what a pass reports.
 pub mod hosting {
     pub use inbox_hosting::{
-        DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop, HostPhase,
-        InboxBuilder, Load, LoopHealth, Observer, PassReport, RunNowError, ShutdownReport,
-        shutdown_signal,
+        ChoreName, DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop,
+        HostPhase, InboxBuilder, Load, LoopHealth, Observer, PassReport, RunNowError,
+        ShutdownReport, shutdown_signal,
     };
 }
 

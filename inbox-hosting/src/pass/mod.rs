@@ -11,6 +11,7 @@ use inbox_core::store::{Lease, LeaseRequest, Store, StoreError};
 use tokio::time::Instant;
 
 use crate::Inbox;
+use crate::host::once;
 use keep::Keeper;
 
 pub use report::PassReport;
@@ -47,8 +48,9 @@ impl<S: Store> Inbox<S> {
     /// When the store fails. What was settled until then stays settled.
     pub async fn process_pending(&self) -> Result<PassReport, StoreError> {
         let mut report = PassReport::default();
-        self.announce().await?;
-        self.upkeep(&mut report).await?;
+        let reclaimed = once(self).await?;
+        report.dead += reclaimed.dead;
+        report.cancelled += reclaimed.cancelled;
         let asked = Instant::now();
         let leases = self.lease().await?;
         let mut keeper = Keeper::new(self, leases, asked);
@@ -57,15 +59,6 @@ impl<S: Store> Inbox<S> {
             keeper.release().await;
         }
         outcome.map(|()| report)
-    }
-
-    async fn upkeep(&self, report: &mut PassReport) -> Result<(), StoreError> {
-        let reclaimed = self.reclaim_expired().await?;
-        report.dead += reclaimed.dead;
-        report.cancelled += reclaimed.cancelled;
-        self.route_unrouted().await?;
-        self.mend_shared().await?;
-        self.promote_due().await
     }
 
     async fn lease(&self) -> Result<Vec<Lease>, StoreError> {

@@ -1,12 +1,15 @@
+//! How often a host asks the store for its chores.
+
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use inbox::ScheduleOptions;
 use inbox::postgres::tokio_postgres;
-use inbox::store::StoreErrorKind;
+use inbox_tests::faulty::Verb;
+use tokio::time::sleep;
 
-use inbox_tests::faulty::{Trouble, Verb};
-
-use crate::kit::{Gate, Task, What, builder, faulty_builder, schedule};
+use super::kit::{CHORES, is_well};
+use crate::kit::{Gate, Task, What, builder, faulty, faulty_builder, health_is};
 
 /// Statements of the server in each second of this time, or of as much as it takes.
 async fn statements(client: &tokio_postgres::Client, time: Duration) -> i64 {
@@ -19,7 +22,7 @@ async fn statements(client: &tokio_postgres::Client, time: Duration) -> i64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_due_row_that_someone_holds_does_not_make_upkeep_spin() {
+async fn a_due_row_that_someone_holds_does_not_make_promote_spin() {
     let database = inbox::testing::postgres::PostgresDatabase::create().await.unwrap();
     let options = inbox::postgres::PostgresOptions::new().ensure_schema().connections(4);
     let store = options.open(&database.url()).await.unwrap();
@@ -41,19 +44,33 @@ async fn a_due_row_that_someone_holds_does_not_make_upkeep_spin() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_vanished_workers_held_comes_back_while_nothing_can_be_promoted() {
-    let gate = Gate::default();
-    let (inbox, store) = faulty_builder(&gate).await;
-    let inbox = inbox.lease_duration(Duration::from_secs(1)).build().await.unwrap();
-    store.trouble(Verb::Promote, Trouble::Fails(StoreErrorKind::Other), u32::MAX);
-    schedule(inbox.scheduler(), 0..1, What::WaitOrStop).await;
+async fn an_idle_host_asks_the_store_four_times_a_second_and_not_at_one_moment() {
+    let (inbox, store) = faulty(&Gate::default()).await;
     let host = inbox.start().unwrap();
-    gate.began(1).await;
-    // Its lease is over when nobody renews it, and then it is a vanished worker's.
-    store.trouble(Verb::Renew, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
-    gate.until(|seen| seen.began.get(&0) == Some(&2)).await;
-    assert!(!inbox.control().health().is_live(), "what cannot be promoted is no secret");
-    store.heal();
-    gate.permit(1);
-    host.shutdown(Duration::from_secs(5)).await;
+    health_is(&inbox, is_well).await;
+    let first = CHORES.map(|(verb, _)| store.calls(verb).last);
+    // The next due time is asked for in the same round as promoting.
+    let moments: BTreeSet<_> = first.into_iter().flatten().collect();
+    assert!(moments.len() >= 5, "{first:?}");
+    let begun = || CHORES.map(|(verb, _)| store.calls(verb).begun).into_iter().sum::<u64>();
+    let (before, seconds) = (begun(), 100);
+    sleep(Duration::from_secs(seconds)).await;
+    let asked = begun() - before;
+    // Promote, next due, reclaim and route every second; the others every ten.
+    assert!((seconds * 4..=seconds * 44 / 10).contains(&asked), "{asked} in {seconds} s");
+    host.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_poll_interval_below_a_second_holds_for_promoting_alone() {
+    let (inbox, store) = faulty_builder(&Gate::default()).await;
+    let inbox = inbox.poll_interval(Duration::from_millis(100)).build().await.unwrap();
+    let host = inbox.start().unwrap();
+    health_is(&inbox, is_well).await;
+    let before = [Verb::Promote, Verb::Reclaim, Verb::Route].map(|verb| store.calls(verb).begun);
+    sleep(Duration::from_secs(10)).await;
+    let after = [Verb::Promote, Verb::Reclaim, Verb::Route].map(|verb| store.calls(verb).begun);
+    assert!(after[0] - before[0] >= 95, "{before:?} {after:?}");
+    assert!(after[1] - before[1] <= 11 && after[2] - before[2] <= 11, "{before:?} {after:?}");
+    host.shutdown(Duration::ZERO).await;
 }
