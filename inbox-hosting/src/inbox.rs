@@ -11,9 +11,8 @@ use inbox_core::store::{
 };
 
 use crate::InboxBuilder;
-use crate::fleet::Announced;
 use crate::handlers::Handlers;
-use crate::host::{Control, HostControl, HostOptions};
+use crate::host::{Beats, Control, HostControl, HostOptions};
 
 /// A store together with the handlers of this program: schedules commands and runs what is due.
 ///
@@ -33,7 +32,7 @@ pub(crate) struct Parts<S> {
     pub(crate) lease_duration: Duration,
     pub(crate) host: HostOptions,
     pub(crate) control: Arc<Control>,
-    pub(crate) announced: Announced,
+    pub(crate) beats: Beats,
 }
 
 impl<S: Store> Inbox<S> {

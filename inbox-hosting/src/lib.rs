@@ -2,7 +2,7 @@
 //!
 //! [`Inbox::builder`] takes what a program has to say, and its `build` checks it all. Then
 //! [`Inbox::run_until`] or [`Inbox::start`] begins a host: the pump (lease, dispatch, settle), the
-//! renewer of its leases, upkeep, listener and probe, each of which gets over an outage of the store by
+//! renewer of its leases, the chores, listener and probe, each of which gets over an outage of the store by
 //! itself. [`Inbox::control`] says how they are. [`Inbox::process_pending`] is the pump alone, until nothing
 //! is due.
 //!
@@ -12,8 +12,7 @@
 //! | `inbox` | the value it works with |
 //! | `run_now` | handlers run at once, storing nothing |
 //! | `host` | the loops that go on until they are told to stop |
-//! | `fleet` | routes and hosts: what operators do, and how a program makes itself known |
-//! | `upkeep` | what brings deliveries back when nobody asks for it |
+//! | `fleet` | routes and hosts: what operators do |
 
 mod builder;
 mod error;
@@ -22,13 +21,12 @@ mod handlers;
 mod host;
 mod inbox;
 mod run_now;
-mod upkeep;
 
 pub use builder::InboxBuilder;
 pub use error::Error;
 pub use host::{
-    DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop, HostPhase, Load,
-    LoopHealth, Observer, PendingReport, ShutdownReport, shutdown_signal,
+    ChoreName, DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop,
+    HostPhase, Load, LoopHealth, Observer, PendingReport, ShutdownReport, shutdown_signal,
 };
 pub use inbox::Inbox;
 pub use run_now::RunNowError;

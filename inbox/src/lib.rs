@@ -80,9 +80,9 @@ pub mod settle {
 /// stop, and what it reports.
 pub mod hosting {
     pub use inbox_hosting::{
-        DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop, HostPhase,
-        InboxBuilder, Load, LoopHealth, Observer, PendingReport, RunNowError, ShutdownReport,
-        shutdown_signal,
+        ChoreName, DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop,
+        HostPhase, InboxBuilder, Load, LoopHealth, Observer, PendingReport, RunNowError,
+        ShutdownReport, shutdown_signal,
     };
 }
 

@@ -17,6 +17,7 @@ use inbox::store::{
     StoreErrorKind, StoreFuture, Writer,
 };
 use inbox::{MessageId, Timestamp};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// What a worker asks of a store.
@@ -44,6 +45,10 @@ pub enum Verb {
     Announce,
     /// `leave`.
     Leave,
+    /// `give_up_orphans`.
+    GiveUpOrphans,
+    /// `mend`.
+    Mend,
 }
 
 impl Verb {
@@ -102,7 +107,19 @@ pub struct FaultyStore {
     pub store: SqliteStore,
     troubles: Arc<Mutex<HashMap<Verb, (Trouble, u32)>>>,
     met: Arc<AtomicU32>,
+    calls: watch::Sender<HashMap<Verb, Calls>>,
     transactions: TestTransactions,
+}
+
+/// How often a verb was called.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Calls {
+    /// All calls.
+    pub begun: u64,
+    /// Those that the store did and answered.
+    pub answered: u64,
+    /// When the last one began.
+    pub last: Option<Instant>,
 }
 
 /// The transactions of a store, if a test gave it some.
@@ -123,7 +140,8 @@ impl FaultyStore {
     pub async fn new() -> Result<Self, StoreError> {
         let store = inbox::sqlite::in_memory().await?;
         let transactions = TestTransactions::default();
-        Ok(Self { store, troubles: Arc::default(), met: Arc::default(), transactions })
+        let (troubles, met, calls) = (Arc::default(), Arc::default(), watch::Sender::default());
+        Ok(Self { store, troubles, met, calls, transactions })
     }
 
     /// The same, which runs handlers in these transactions.
@@ -149,6 +167,24 @@ impl FaultyStore {
         self.met.load(Ordering::SeqCst)
     }
 
+    /// How often this verb was called.
+    #[must_use]
+    pub fn calls(&self, verb: Verb) -> Calls {
+        self.calls.borrow().get(&verb).copied().unwrap_or_default()
+    }
+
+    /// Waits until the calls of this verb are as a test expects them.
+    pub async fn called(&self, verb: Verb, expected: impl Fn(Calls) -> bool) {
+        let is_so =
+            |calls: &HashMap<Verb, Calls>| expected(calls.get(&verb).copied().unwrap_or_default());
+        // An error would mean that the sender is gone, and it is held here.
+        let _ = self.calls.subscribe().wait_for(is_so).await;
+    }
+
+    fn note(&self, verb: Verb, note: impl FnOnce(&mut Calls)) {
+        self.calls.send_modify(|calls| note(calls.entry(verb).or_default()));
+    }
+
     fn troubles(&self) -> MutexGuard<'_, HashMap<Verb, (Trouble, u32)>> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,7 +203,12 @@ impl FaultyStore {
         call: StoreFuture<'a, T>,
     ) -> StoreFuture<'a, T> {
         Box::pin(async move {
-            match self.next(verb) {
+            self.note(verb, |calls| {
+                calls.begun += 1;
+                calls.last = Some(Instant::now());
+            });
+            let trouble = self.next(verb);
+            let answer = match trouble {
                 None => call.await,
                 Some(Trouble::Fails(kind)) => Err(StoreError::new(kind, "the test says no")),
                 Some(Trouble::AnswersNothing) => {
@@ -185,7 +226,11 @@ impl FaultyStore {
                 }
                 Some(Trouble::Hangs) => std::future::pending().await,
                 Some(Trouble::Panics) => panic!("as the test wants it"),
+            };
+            if answer.is_ok() {
+                self.note(verb, |calls| calls.answered += 1);
             }
+            answer
         })
     }
 }
@@ -328,11 +373,11 @@ impl Maintain for FaultyStore {
     }
 
     fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        self.store.give_up_orphans(terms, limit, now)
+        self.meet(Verb::GiveUpOrphans, self.store.give_up_orphans(terms, limit, now))
     }
 
     fn mend(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
-        self.store.mend(limit, now)
+        self.meet(Verb::Mend, self.store.mend(limit, now))
     }
 
     fn check(&self) -> StoreFuture<'_, ()> {

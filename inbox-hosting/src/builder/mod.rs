@@ -18,9 +18,8 @@ use inbox_core::store::Store;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::fleet::Announced;
 use crate::handlers::Handlers;
-use crate::host::{Control, HostOptions};
+use crate::host::{Beats, Control, HostOptions};
 use crate::inbox::Parts;
 use crate::{Error, Inbox};
 
@@ -198,7 +197,7 @@ impl<S: Store> InboxBuilder<S> {
             lease_duration: self.lease_duration,
             control: Arc::new(Control::new(self.host.stall_after)),
             host: self.host,
-            announced: Announced::default(),
+            beats: Beats::default(),
         }))
     }
 }

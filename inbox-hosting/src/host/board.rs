@@ -15,6 +15,8 @@ pub(crate) struct Board {
 
 #[derive(Debug, Clone)]
 struct Entry {
+    /// How often it comes around when there is nothing to do.
+    period: Duration,
     /// When it last came around.
     ticked: Instant,
     /// What went wrong last, if nothing has gone well since.
@@ -29,10 +31,12 @@ impl Board {
         Self { stall_after, loops: Mutex::default() }
     }
 
-    /// These loops begin, and no others.
-    pub(crate) fn begin(&self, loops: &[HostLoop]) {
-        let entry = Entry { ticked: Instant::now(), error: Some(NEW.to_owned()) };
-        *self.lock() = loops.iter().map(|name| (*name, entry.clone())).collect();
+    /// These loops begin, and no others; each comes around this often when there is nothing to do.
+    pub(crate) fn begin(&self, loops: impl IntoIterator<Item = (HostLoop, Duration)>) {
+        let ticked = Instant::now();
+        let entry = |period| Entry { period, ticked, error: Some(NEW.to_owned()) };
+        let loops = loops.into_iter().map(|(name, period)| (name, entry(period)));
+        *self.lock() = loops.collect();
     }
 
     /// A loop came around, and all is well with it.
@@ -45,6 +49,14 @@ impl Board {
         if was_ill {
             tracing::info!("the host's {name} works again");
         }
+    }
+
+    /// A loop came around, and it was too early for its work. What went wrong before may still be wrong.
+    pub(crate) fn around(&self, name: HostLoop) {
+        self.note(name, |entry| {
+            entry.ticked = Instant::now();
+            entry.error.take_if(|error| error == NEW);
+        });
     }
 
     /// A loop came around, and could not do its work.
@@ -75,7 +87,7 @@ impl Board {
             let ago = entry.ticked.elapsed();
             let stalled = || format!("has not come around for {ago:.1?}");
             let error = entry.error.clone();
-            let longest = self.stall_after.saturating_add(name.period());
+            let longest = self.stall_after.saturating_add(entry.period);
             let error = error.or_else(|| (ago > longest).then(stalled));
             LoopHealth { name: *name, last_round: ago, error }
         };

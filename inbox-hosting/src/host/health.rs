@@ -1,6 +1,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::ChoreName;
+
 /// A loop of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -13,8 +15,8 @@ pub enum HostLoop {
     Renewer,
     /// Hears of what other processes schedule.
     Listener,
-    /// Brings back what has expired or become due.
-    Upkeep,
+    /// A maintenance duty, such as reclaiming expired leases.
+    Chore(ChoreName),
     /// Looks whether the store can be reached and has the right schema.
     Probe,
 }
@@ -28,18 +30,8 @@ impl HostLoop {
             Self::Settler => "settler",
             Self::Renewer => "renewer",
             Self::Listener => "listener",
-            Self::Upkeep => "upkeep",
+            Self::Chore(name) => name.as_str(),
             Self::Probe => "probe",
-        }
-    }
-}
-
-impl HostLoop {
-    /// How often it comes around when there is nothing to do.
-    pub(super) const fn period(self) -> Duration {
-        match self {
-            Self::Probe => Duration::from_secs(2),
-            _ => Duration::from_secs(1),
         }
     }
 }
@@ -113,8 +105,9 @@ pub struct Health {
 
 impl Health {
     /// Whether the host works: every loop that deliveries depend on comes around and gets answers
-    /// from the store. Red during an outage, and green again after it. A probe that restarts
-    /// processes should be patient: a host gets over an outage of any length by itself.
+    /// from the store. Every chore is such a loop: without a heartbeat, others take this host for dead and
+    /// dead-letter its deliveries as orphans. Red during an outage, and green again after it. A probe that
+    /// restarts processes should be patient: a host gets over an outage of any length by itself.
     #[must_use]
     pub fn is_live(&self) -> bool {
         let needed = |one: &&LoopHealth| !matches!(one.name, HostLoop::Listener | HostLoop::Probe);

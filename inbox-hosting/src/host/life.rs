@@ -15,19 +15,24 @@ use super::observe::{self, Observers};
 use super::pump::{Pump, ShutdownReport};
 use super::shared::Shared;
 use super::supervise::supervise;
-use super::{Event, HostError, HostLoop, HostPhase, listen, renew, upkeep};
+use super::{Event, HostError, HostLoop, HostPhase, chores, listen, renew};
 use crate::Inbox;
+
+/// How often the pump and the renewer come around, at least.
+const ROUND: Duration = Duration::from_secs(1);
 
 /// How long a host that has stopped waits for what it cannot hurry.
 const PARTING: Duration = Duration::from_secs(1);
 
-/// The loops that this host has.
-pub(super) fn loops<S: Store>(inbox: &Inbox<S>) -> Vec<HostLoop> {
-    let mut loops = vec![HostLoop::Probe];
+/// The loops that this host has, and how often each comes around when there is nothing to do.
+pub(super) fn loops<S: Store>(inbox: &Inbox<S>) -> Vec<(HostLoop, Duration)> {
+    let mut loops = vec![(HostLoop::Probe, listen::PROBE)];
     if inbox.parts().host.processes {
-        loops.extend([HostLoop::Pump, HostLoop::Settler, HostLoop::Renewer, HostLoop::Upkeep]);
+        let work = [HostLoop::Pump, HostLoop::Settler, HostLoop::Renewer];
+        loops.extend(work.map(|name| (name, ROUND)));
+        loops.extend(chores::all::<S>().iter().map(|chore| (chore.name, chore.interval)));
         if inbox.store().listen().is_some() {
-            loops.push(HostLoop::Listener);
+            loops.push((HostLoop::Listener, listen::ROUND));
         }
     }
     loops
@@ -133,7 +138,7 @@ fn others<S: Store>(shared: &Arc<Shared<S>>, renews_in_place: bool) -> JoinSet<(
     let mut others = JoinSet::new();
     others.spawn(supervise(share(), HostLoop::Probe, listen::probe).map(drop));
     if shared.options().processes {
-        others.spawn(supervise(share(), HostLoop::Upkeep, upkeep::upkeep).map(drop));
+        chores::spawn(shared, &mut others);
         others.spawn(supervise(share(), HostLoop::Listener, listen::listen).map(drop));
         if renews_in_place {
             others.spawn(renew::in_place(share(), CancellationToken::new()));
@@ -152,7 +157,7 @@ struct Ended(Arc<Control>);
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        self.0.board.begin(&[]);
+        self.0.board.begin([]);
         self.0.phase.send_replace(HostPhase::Stopped);
     }
 }

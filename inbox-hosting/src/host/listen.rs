@@ -9,7 +9,10 @@ use super::pause::Pause;
 use super::shared::Shared;
 
 /// How often it says that it is there.
-const ROUND: Duration = Duration::from_secs(1);
+pub(super) const ROUND: Duration = Duration::from_secs(1);
+
+/// Between two looks of the probe.
+pub(super) const PROBE: Duration = Duration::from_secs(2);
 
 /// Hears of what other processes schedule, and begins again whenever that ends. While it does not
 /// hear, the pump asks more often.
@@ -64,6 +67,6 @@ pub(super) async fn probe<S: Store>(shared: Arc<Shared<S>>) {
                 board.failed(HostLoop::Probe, &StoreError::new(StoreErrorKind::TimedOut, message));
             }
         }
-        tokio::time::sleep(HostLoop::Probe.period()).await;
+        tokio::time::sleep(PROBE).await;
     }
 }

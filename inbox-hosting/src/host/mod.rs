@@ -7,12 +7,14 @@
 //! | `pump` | lease, dispatch, settle |
 //! | `leases`, `renew` | the leases it holds, and the thread that keeps them |
 //! | `overdue` | that its end is told also when its runtime does not move |
-//! | `listen`, `upkeep` | what wakes the pump: other processes, and time |
+//! | `listen` | what other processes do wakes the pump; whether the store can be used |
+//! | `chores` | maintenance duties, each a service of its own |
 //! | `supervise`, `pause` | loops that fail, and how long to wait then |
 //! | `control`, `board`, `health` | pause, resume and drain; how the host is |
 //! | `observe` | who is told about it |
 
 mod board;
+mod chores;
 mod control;
 mod handle;
 mod health;
@@ -29,11 +31,12 @@ mod shared;
 mod signal;
 mod start;
 mod supervise;
-mod upkeep;
 
+pub(crate) use chores::Beats;
 pub(crate) use control::Control;
 pub(crate) use options::HostOptions;
 
+pub use chores::ChoreName;
 pub use control::HostControl;
 pub use handle::HostHandle;
 pub use health::{Health, HostLoop, HostPhase, Load, LoopHealth};

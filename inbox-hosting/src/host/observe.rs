@@ -47,8 +47,8 @@ pub enum Event {
     /// The lease of a delivery was lost, or its outcome could not be written before: whatever its
     /// handler did, another worker will be called.
     LeaseLost(DeliveryInfo),
-    /// This host brought back what workers held that vanished. Those who made their last attempt are
-    /// dead, and their deliveries are in no other event.
+    /// This host reclaimed expired leases of vanished workers. Deliveries whose last attempt that was are
+    /// dead, and in no other event.
     Reclaimed(Reclaimed),
     /// This host gave up so many deliveries because no live host serves their handler keys. They are in
     /// no other event.

@@ -41,7 +41,7 @@ impl<S: Store> Inbox<S> {
             let is_free = *phase != HostPhase::Running && *phase != HostPhase::Stopping;
             if is_free {
                 // First, so that nobody sees a host that runs and has no loops to be ill.
-                control.board.begin(&life::loops(self));
+                control.board.begin(life::loops(self));
                 // Without a pump, nothing is ever held.
                 control.rests.send_replace(!self.parts().host.processes);
                 *phase = HostPhase::Running;

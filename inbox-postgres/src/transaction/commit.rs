@@ -47,7 +47,7 @@ impl Transaction {
                 match &commit {
                     // Nothing more can be asked of this connection: dropped, it is undone as well.
                     Commit::Conflict(error) if error.kind() == StoreErrorKind::TimedOut => {
-                        drop(self)
+                        drop(self);
                     }
                     _ => self.roll_back().await,
                 }

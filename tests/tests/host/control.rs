@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use inbox::hosting::{Event, Health, HostLoop, HostPhase, Observer};
+use inbox::hosting::{ChoreName, Event, Health, HostLoop, HostPhase, Observer};
 use inbox::store::DeliveryState;
 use tokio::sync::{mpsc, oneshot};
 
@@ -64,7 +64,16 @@ async fn a_host_says_how_it_is_from_its_start_to_its_end() {
     })
     .await;
     let loops: Vec<_> = health.loops.iter().map(|one| one.name).collect();
-    let all = [HostLoop::Probe, HostLoop::Pump, HostLoop::Renewer, HostLoop::Upkeep];
+    let all = [HostLoop::Probe, HostLoop::Pump, HostLoop::Settler, HostLoop::Renewer];
+    let chores = [
+        ChoreName::PROMOTE,
+        ChoreName::HEARTBEAT,
+        ChoreName::RECLAIM,
+        ChoreName::ROUTE,
+        ChoreName::REPAIR,
+        ChoreName::ORPHANS,
+    ];
+    let all: Vec<_> = all.into_iter().chain(chores.map(HostLoop::Chore)).collect();
     assert!(all.iter().all(|name| loops.contains(name)), "{loops:?}");
     schedule(inbox.scheduler(), 0..1, What::Wait).await;
     let health = health_is(&inbox, |health| health.load.running == 1 && health.is_ready()).await;

@@ -54,7 +54,8 @@ async fn a_short_stall_after_does_not_flap() {
     let inbox = inbox.stall_after(Duration::from_millis(100)).build().await.unwrap();
     let _host = inbox.start().unwrap();
     health_is(&inbox, Health::is_ready).await;
-    for _ in 0..500 {
+    // Longer than any chore rests.
+    for _ in 0..2_500 {
         tokio::time::sleep(Duration::from_millis(10)).await;
         let health = inbox.control().health();
         assert!(health.is_ready(), "{health}");

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use inbox::hosting::HostHandle;
 use inbox::store::{DeliveryState, Inspect as _, StoreErrorKind};
-use inbox::{Inbox, MessageId};
+use inbox::{Inbox, MessageId, ScheduleOptions};
 use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
 use tokio::time::Instant;
 
-use crate::kit::{Gate, What, all_are, faulty, faulty_builder, health_is, schedule};
+use crate::kit::{
+    Gate, PATIENCE, Task, What, all_are, faulty, faulty_builder, health_is, schedule,
+};
 
 #[tokio::test(start_paused = true)]
 async fn a_cancellation_reaches_a_handler_that_runs() {
@@ -116,4 +118,37 @@ async fn a_handler_is_asked_to_stop_when_its_lease_is_over_though_the_store_is_a
     assert!(begun.elapsed() <= Duration::from_secs(12), "{:?}", begun.elapsed());
     store.heal();
     host.shutdown(Duration::ZERO).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_lost_leases_cannot_be_released_all_else_goes_on() {
+    for trouble in [Trouble::Fails(StoreErrorKind::Other), Trouble::Hangs, Trouble::Panics] {
+        let Ahead { gate, inbox, store, host, .. } = leased_ahead().await;
+        store.trouble(Verb::Release, trouble, u32::MAX);
+        store.trouble(Verb::Renew, Trouble::Fails(StoreErrorKind::Busy), u32::MAX);
+        let begun = store.calls(Verb::Release).begun;
+        let lost = store.called(Verb::Release, |calls| calls.begun > begun);
+        tokio::time::timeout(PATIENCE, lost).await.unwrap();
+        store.trouble(Verb::Renew, Trouble::Fails(StoreErrorKind::Busy), 0);
+        // The handler's lease is lost too, and it runs again.
+        gate.permit(10);
+        // What is due is promoted, …
+        let task = Task { number: 52, what: What::Pass };
+        let delayed = ScheduleOptions::new().delay(Duration::from_secs(1));
+        inbox.scheduler().schedule(task, delayed).await.unwrap();
+        gate.until(|seen| seen.ended.contains_key(&52)).await;
+        // … and, but where it panics, what other workers lost is reclaimed.
+        if trouble != Trouble::Panics {
+            let known = store.calls(Verb::Reclaim).answered;
+            let reclaimed = store.called(Verb::Reclaim, |calls| calls.answered > known + 1);
+            tokio::time::timeout(PATIENCE, reclaimed).await.unwrap();
+        }
+        // However it ended, the store is told when it can be.
+        let known = store.calls(Verb::Release).answered;
+        store.heal();
+        let told = store.called(Verb::Release, |calls| calls.answered > known);
+        tokio::time::timeout(PATIENCE, told).await.unwrap();
+        assert_eq!(all_are(&store, DeliveryState::Completed).await, 53, "{trouble:?}");
+        host.shutdown(Duration::ZERO).await;
+    }
 }

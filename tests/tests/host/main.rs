@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod chores;
 mod claims;
 mod control;
 mod drops;
@@ -21,5 +22,4 @@ mod shutdown;
 mod standby;
 mod suspects;
 mod trouble;
-mod upkeep;
 mod wakes;

@@ -58,7 +58,7 @@ async fn a_failover_to_a_standby_that_is_promoted_later_is_red_and_then_green_an
     let health = health_is(&inbox, |health| {
         let ill = |name: &str| health.problems().any(|problem| problem.starts_with(name));
         let says_why = health.problems().any(|problem| problem.contains("read-only"));
-        ill("pump") && ill("upkeep") && ill("listener") && says_why
+        ill("pump") && ill("promote") && ill("listener") && says_why
     })
     .await;
     assert!(!health.is_live() && !health.is_ready(), "{health}");

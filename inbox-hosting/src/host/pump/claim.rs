@@ -122,10 +122,9 @@ impl<S: Store> Pump<S> {
         self.shared.leases.hold(held.clone(), count, asked);
         for delivery in std::mem::take(&mut lease.deliveries) {
             let attempt = Attempt::leased(delivery, held.clone());
-            if let Some(attempt) = self.buffer.push(attempt, now) {
-                // Nobody asked for it.
-                Decided::given_back(&attempt).into_iter().for_each(|one| self.settle_later(one));
-            }
+            // Nobody asked for it, if it comes back.
+            let unwanted = self.buffer.push(attempt, now);
+            self.give_back(unwanted);
         }
         for Unreadable { message_id, reason } in std::mem::take(&mut lease.unreadable) {
             self.settle_later(Decided::unreadable(&held, message_id, reason));

@@ -41,11 +41,6 @@ impl Decided {
         Some(Self { written: Some(state), ..Self::new(attempt, settlement)? })
     }
 
-    /// The delivery was not tried: it is given back.
-    pub(super) fn given_back(attempt: &Attempt) -> Option<Self> {
-        Self::new(attempt, Settlement::Release)
-    }
-
     /// A row that cannot be read. There is no attempt to be made.
     pub(super) fn unreadable(lease: &HeldLease, message_id: MessageId, reason: String) -> Self {
         let outcome = Outcome::Failed(HandlerError::Unreadable { message_id, reason });

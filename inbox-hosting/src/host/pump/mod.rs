@@ -159,9 +159,8 @@ impl<S: Store> Pump<S> {
     fn come_around(&mut self) {
         let now = Instant::now();
         self.round_at = now + ROUND;
-        for attempt in self.buffer.stale(now) {
-            Decided::given_back(&attempt).into_iter().for_each(|one| self.settle_later(one));
-        }
+        let stale = self.buffer.stale(now);
+        self.give_back(stale);
         self.note_health();
     }
 

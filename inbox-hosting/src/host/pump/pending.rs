@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use super::calls::Kind;
 use super::{Pump, claimed, heard};
 use crate::Inbox;
+use crate::host::chores;
 use crate::host::control::{Control, Stop};
 use crate::host::leases::Leases;
 use crate::host::observe::Observers;
@@ -119,7 +120,6 @@ impl<S: Store> Inbox<S> {
             listens: AtomicBool::new(false),
             tries: Some(TRIES),
         });
-        self.announce().await?;
         let mut pump = Pending(Pump::with(Arc::clone(&shared), Kind::InPlace));
         let worked_off = tokio::select! {
             biased;
@@ -140,7 +140,9 @@ struct Pending<S: Store>(Pump<S>);
 impl<S: Store> Pending<S> {
     async fn work_off(&mut self, most: u64) -> Result<PendingReport, StoreError> {
         let inbox = self.0.shared.inbox.clone();
-        inbox.upkeep(&mut self.0.processed).await?;
+        let reclaimed = chores::once(&inbox).await?;
+        self.0.processed.dead += reclaimed.dead;
+        self.0.processed.cancelled += reclaimed.cancelled;
         loop {
             let leased = self.0.leased;
             self.0.buffer.news();
@@ -151,7 +153,7 @@ impl<S: Store> Pending<S> {
                 return Ok(self.0.processed);
             }
             // What a handler scheduled or failed at may be due by now.
-            inbox.promote_due().await?;
+            chores::promote_due(&inbox).await?;
         }
     }
 

@@ -2,6 +2,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use inbox_core::dispatch::Attempt;
 use inbox_core::settle::Settlement;
 use inbox_core::store::{DeliveryState, LeaseLost, Store, StoreError, StoreErrorKind};
 use tokio::time::{Instant, sleep};
@@ -34,6 +35,15 @@ impl<S: Store> Pump<S> {
         match decided.settle.settlement {
             Settlement::Done(_) => self.done.push(decided),
             _ => self.others.push(decided),
+        }
+    }
+
+    /// These were not tried after all.
+    pub(super) fn give_back(&mut self, attempts: impl IntoIterator<Item = Attempt>) {
+        for attempt in attempts {
+            if let Some(decided) = Decided::new(&attempt, Settlement::Release) {
+                self.settle_later(decided);
+            }
         }
     }
 

@@ -7,7 +7,6 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Pump;
-use super::decided::Decided;
 
 /// Before the deadline handlers are asked to stop: so much of the time, but no more than that.
 const GRACE: (u32, Duration) = (5, Duration::from_secs(5));
@@ -67,7 +66,7 @@ impl<S: Store> Pump<S> {
         let begun = Instant::now();
         let mut has_asked = false;
         loop {
-            self.give_back();
+            self.give_back_unbegun();
             self.settle();
             self.note_load();
             if self.is_idle() {
@@ -100,10 +99,9 @@ impl<S: Store> Pump<S> {
     }
 
     /// Gives back what has not begun.
-    fn give_back(&mut self) {
-        for attempt in self.buffer.take_all() {
-            Decided::given_back(&attempt).into_iter().for_each(|one| self.settle_later(one));
-        }
+    fn give_back_unbegun(&mut self) {
+        let unbegun = self.buffer.take_all();
+        self.give_back(unbegun);
     }
 
     /// Stops the handlers that are left, gives back what they were at, and answers how many did not

@@ -1,1 +1,185 @@
+use std::num::NonZeroU32;
+use std::time::Duration;
 
+use inbox_core::Timestamp;
+use inbox_core::dispatch::{Delivery, HeldLease};
+use inbox_core::message::{Headers, Message, MessageId, Payload};
+use inbox_core::policy::{Batching, Concurrency, Rate};
+use inbox_core::store::{Lease, Terms};
+
+use super::*;
+
+fn count(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap()
+}
+
+/// How a handler with this key is asked for.
+fn wanted(key: &str) -> Vec<Wanted> {
+    vec![Wanted {
+        handler_key: key.to_owned(),
+        versions: vec![1],
+        limit: count(1),
+        max_attempts: count(1),
+        terms: Terms::default(),
+    }]
+}
+
+fn buffer(concurrency: usize, handlers: &[(&str, HandlerOptions)]) -> Buffer {
+    let handlers = handlers.iter().map(|(key, options)| (options, wanted(key)));
+    Buffer::new(concurrency, 100, handlers)
+}
+
+fn attempt(key: &str, suspect: bool) -> Attempt {
+    let lease = Lease {
+        token: LeaseToken::new(),
+        handler_key: key.to_owned(),
+        suspect,
+        leased_at: Timestamp::from_micros(0),
+        expires_at: Timestamp::from_micros(1),
+        deliveries: Vec::new(),
+        unreadable: Vec::new(),
+    };
+    let message = Message {
+        id: MessageId::new(),
+        contract: "work".to_owned(),
+        version: 1,
+        payload: Payload::from_bytes(b"{}".to_vec()),
+        headers: Headers::default(),
+        idempotency_key: None,
+        ordering_key: None,
+        concurrency_key: None,
+        correlation_id: None,
+        causation_id: None,
+        tenant: String::new(),
+        deliver_by: None,
+    };
+    let delivery = Delivery::first(message, Timestamp::from_micros(0), key);
+    Attempt::leased(delivery, HeldLease::new(&lease, Instant::now()))
+}
+
+fn push(buffer: &mut Buffer, key: &str, deliveries: usize, now: Instant) {
+    for _ in 0..deliveries {
+        assert!(buffer.push(attempt(key, false), now).is_none());
+    }
+}
+
+/// How much is asked for, of each handler that wants anything.
+fn asked(buffer: &mut Buffer, unsettled: usize, now: Instant) -> Vec<(usize, u32)> {
+    buffer.wanted(unsettled, now).into_iter().map(|(at, it)| (at, it.limit.get())).collect()
+}
+
+#[test]
+fn a_new_handler_is_asked_for_as_much_as_can_run_and_a_fast_one_for_more() {
+    let now = Instant::now();
+    let mut buffer = buffer(8, &[("work", HandlerOptions::default())]);
+    assert_eq!(asked(&mut buffer, 0, now), [(0, 8)]);
+    push(&mut buffer, "work", 1, now);
+    let (at, attempts) = buffer.next(now).unwrap();
+    assert_eq!((at, attempts.len()), (0, 1));
+    buffer.ended(at, None, Some(Duration::from_millis(100)));
+    // Eight at a time of a tenth of a second are twenty in the quarter of one that is leased ahead.
+    assert_eq!(asked(&mut buffer, 0, now), [(0, 28)]);
+}
+
+#[test]
+fn nothing_more_is_asked_for_than_the_buffer_has_room_for() {
+    let now = Instant::now();
+    let mut buffer = buffer(8, &[("work", HandlerOptions::default())]);
+    assert_eq!(asked(&mut buffer, 103, now), [(0, 5)]);
+    // Full of what waits to be settled, there is not even the one for a handler that has nothing.
+    assert_eq!(asked(&mut buffer, 200, now), []);
+}
+
+#[test]
+fn who_was_asked_and_had_nothing_is_asked_again_after_news() {
+    let now = Instant::now();
+    let mut buffer = buffer(8, &[("work", HandlerOptions::default())]);
+    assert!(buffer.is_hungry());
+    buffer.queues[0].asked(1);
+    assert!(!buffer.is_hungry());
+    assert_eq!(asked(&mut buffer, 0, now), []);
+    buffer.news();
+    assert!(buffer.is_hungry());
+}
+
+#[test]
+fn a_handler_that_stalls_leaves_a_call_to_every_other() {
+    let now = Instant::now();
+    let other = HandlerOptions::default();
+    let mut buffer = buffer(8, &[("stalls", HandlerOptions::default()), ("other", other)]);
+    push(&mut buffer, "stalls", 20, now);
+    let begun = std::iter::from_fn(|| buffer.next(now)).count();
+    assert_eq!(begun, 7);
+    push(&mut buffer, "other", 1, now);
+    assert_eq!(buffer.next(now).map(|(at, _)| at), Some(1));
+    assert!(buffer.next(now).is_none());
+}
+
+#[test]
+fn handlers_take_turns_and_keep_to_their_own_limits() {
+    let now = Instant::now();
+    let process = Some(count(2));
+    let limited = HandlerOptions {
+        concurrency: Concurrency { process, ..Concurrency::default() },
+        ..HandlerOptions::default()
+    };
+    let mut buffer = buffer(8, &[("limited", limited), ("other", HandlerOptions::default())]);
+    push(&mut buffer, "limited", 5, now);
+    push(&mut buffer, "other", 3, now);
+    let order: Vec<_> = std::iter::from_fn(|| buffer.next(now)).map(|(at, _)| at).collect();
+    assert_eq!(order, [0, 1, 0, 1, 1]);
+    buffer.ended(0, None, None);
+    assert_eq!(buffer.next(now).map(|(at, _)| at), Some(0));
+}
+
+#[test]
+fn a_batch_waits_for_more_until_it_is_full_or_has_lingered() {
+    let (now, linger) = (Instant::now(), Duration::from_secs(1));
+    let batch = Some(Batching { size: count(3), linger });
+    let mut buffer = buffer(8, &[("work", HandlerOptions { batch, ..HandlerOptions::default() })]);
+    push(&mut buffer, "work", 4, now);
+    assert_eq!(buffer.next(now).map(|(_, attempts)| attempts.len()), Some(3));
+    assert!(buffer.next(now).is_none());
+    assert_eq!(buffer.wake_at(now), Some(now + linger));
+    assert_eq!(buffer.next(now + linger).map(|(_, attempts)| attempts.len()), Some(1));
+}
+
+#[test]
+fn a_rate_holds_back_what_is_asked_for_and_what_begins() {
+    let (now, per) = (Instant::now(), Duration::from_secs(10));
+    let rate = Some(Rate { count: count(2), per });
+    let mut buffer = buffer(8, &[("work", HandlerOptions { rate, ..HandlerOptions::default() })]);
+    assert_eq!(asked(&mut buffer, 0, now), [(0, 2)]);
+    push(&mut buffer, "work", 3, now);
+    assert_eq!(std::iter::from_fn(|| buffer.next(now)).count(), 2);
+    assert_eq!(buffer.wake_at(now), Some(now + per));
+    assert!(buffer.next(now + per).is_some());
+}
+
+#[test]
+fn a_suspect_runs_before_the_others_and_alone_for_a_while() {
+    let now = Instant::now();
+    let mut buffer = buffer(8, &[("work", HandlerOptions::default())]);
+    push(&mut buffer, "work", 2, now);
+    let suspect = attempt("work", true);
+    let token = suspect.token();
+    assert!(buffer.push(suspect, now).is_none());
+    let (at, attempts) = buffer.next(now).unwrap();
+    assert_eq!((attempts.len(), attempts[0].token()), (1, token));
+    assert!(buffer.next(now).is_none(), "it is alone");
+    assert_eq!(buffer.wake_at(now), Some(now + ALONE));
+    buffer.ended(at, token, None);
+    assert_eq!(std::iter::from_fn(|| buffer.next(now)).count(), 2);
+}
+
+#[test]
+fn what_waits_too_long_or_has_no_handler_is_given_back() {
+    let now = Instant::now();
+    let mut buffer = buffer(1, &[("work", HandlerOptions::default())]);
+    assert!(buffer.push(attempt("unknown", false), now).is_some());
+    push(&mut buffer, "work", 3, now);
+    assert!(buffer.next(now).is_some());
+    assert!(buffer.stale(now).is_empty());
+    assert_eq!(buffer.stale(now + LONGEST_WAIT).len(), 2);
+    assert_eq!((buffer.queued(), buffer.take_all().len()), (0, 0));
+}

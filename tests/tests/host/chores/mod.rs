@@ -1,0 +1,6 @@
+//! The maintenance duties of a host, each a service of its own.
+
+mod apart;
+mod effects;
+mod kit;
+mod pace;
