@@ -4,34 +4,53 @@
 //! **Implementation detail of the `inbox` crate.** Only `inbox` follows
 //! semantic versioning; depend on it instead.
 //!
-//! Read in the order a message travels:
+//! Each module depends on those above it, and a test keeps it so:
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`contract`] | what a message is: name, version, keys, and how older versions are read |
-//! | [`message`] | one message: id, payload, headers |
-//! | [`schedule`] | a command on its way into a store |
-//! | [`store`] | what a store promises |
-//! | [`handler`] | what runs: the erased handler, its options, what it may return |
-//! | [`extract`] | what a handler may ask for besides the command |
-//! | [`registry`] | everything this binary registered, checked at start-up |
-//! | [`dispatch`] | a delivery on its way through the layers to its handler |
-//! | [`settle`] | what becomes of it |
+//! | [`error`], `panic` | what users' code answers, or does instead |
+//! | [`message`] | one message and its deliveries: id, payload, headers |
 //! | [`policy`] | numbers that decide about retries and limits |
+//! | [`settle`] | what becomes of a delivery, as it is stored |
+//! | [`contract`] | what a message is: name, version, keys, and how older versions are read |
+//! | [`store`] | what a store promises |
+//! | [`schedule`] | a command on its way into a store |
+//! | [`outcome`] | what an attempt came to, and what follows from it |
+//! | [`provide`] | what a handler may ask for, and what is said where it is missing |
+//! | [`request`] | the attempts that one call of a handler makes |
+//! | [`extract`] | what a handler may ask for besides the command |
+//! | [`handler`] | what runs: the erased handler, and what it may return |
+//! | [`registry`] | everything this binary registered, checked at start-up |
+//! | [`dispatch`] | a request on its way through the layers to its handler |
+//!
+//! Whoever writes a store, a broker or a tool needs nothing from [`outcome`] on but [`provide`]: without the
+//! feature `dispatch` the rest is not there, and neither are `tower` and `inventory`.
 
 pub mod contract;
+#[cfg(feature = "dispatch")]
 pub mod dispatch;
+pub mod error;
+#[cfg(feature = "dispatch")]
 pub mod extract;
+#[cfg(feature = "dispatch")]
 pub mod handler;
 pub mod message;
+#[cfg(feature = "dispatch")]
+pub mod outcome;
 pub mod policy;
+pub mod provide;
+#[cfg(feature = "dispatch")]
 pub mod registry;
+#[cfg(feature = "dispatch")]
+pub mod request;
 pub mod schedule;
 pub mod settle;
 pub mod store;
 
 mod clock;
 mod location;
+#[cfg(feature = "dispatch")]
+mod panic;
 mod timestamp;
 
 #[doc(hidden)]
@@ -39,4 +58,6 @@ pub mod __private;
 
 pub use clock::{Clock, Now, StoreClock};
 pub use location::Location;
+#[cfg(feature = "dispatch")]
+pub use panic::dispose;
 pub use timestamp::{ParseTimestampError, Timestamp};

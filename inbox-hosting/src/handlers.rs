@@ -3,8 +3,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use inbox_core::dispatch::{Layers, Pipeline};
+use inbox_core::outcome::RetryLimits;
 use inbox_core::registry::Registry;
-use inbox_core::settle::RetryLimits;
 use inbox_core::store::{HandlerTransactions, KnownRoute, Route, Terms, Wanted};
 
 /// The handlers of one host, each with all that stands around it.

@@ -2,8 +2,10 @@ use std::sync::Arc;
 
 use inbox_core::Timestamp;
 use inbox_core::contract::Contract;
-use inbox_core::dispatch::{Attempt, Delivery, Pipeline, Request};
-use inbox_core::handler::HandlerError;
+use inbox_core::dispatch::Pipeline;
+use inbox_core::message::Delivery;
+use inbox_core::outcome::HandlerError;
+use inbox_core::request::{Attempt, Request};
 use inbox_core::schedule::{ScheduleError, ScheduleOptions, prepare};
 use inbox_core::settle::ErrorReport;
 use inbox_core::store::Store;

@@ -3,7 +3,8 @@ use std::pin::Pin;
 use deadpool_postgres::Transaction;
 use inbox_core::message::Envelope;
 use inbox_core::schedule::ScheduleError;
-use inbox_core::store::{BulkReceipt, BulkWriter, Envelopes, StoreError};
+use inbox_core::schedule::{BulkReceipt, BulkWriter, Envelopes};
+use inbox_core::store::StoreError;
 use inbox_core::{Now, Timestamp};
 
 use crate::PostgresStore;

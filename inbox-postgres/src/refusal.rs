@@ -1,6 +1,6 @@
 use std::fmt;
 
-use inbox_core::handler::BoxError;
+use inbox_core::error::BoxError;
 use tokio_postgres::error::SqlState;
 
 /// What the server said, without what it tells of the row concerned: that holds a payload.

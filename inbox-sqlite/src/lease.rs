@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use inbox_core::dispatch::Delivery;
+use inbox_core::message::Delivery;
 use inbox_core::message::MessageId;
 use inbox_core::store::{
     AfterDead, Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed,

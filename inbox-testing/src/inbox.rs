@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use inbox_core::Timestamp;
 use inbox_core::contract::Contract;
-use inbox_core::handler::HandlerError;
+use inbox_core::outcome::HandlerError;
 use inbox_core::schedule::{Receipt, ScheduleOptions};
 use inbox_hosting::{Inbox, PendingReport, RunNowError};
 use inbox_sqlite::SqliteStore;

@@ -10,13 +10,14 @@
 
 pub use inbox_core::Timestamp;
 pub use inbox_core::contract::Contract;
-pub use inbox_core::dispatch::Request;
-pub use inbox_core::extract::{Context, Extract, Lend, State};
-pub use inbox_core::handler::{Batch, HandlerError};
+pub use inbox_core::extract::{Context, Extract, State};
+pub use inbox_core::handler::Batch;
 pub use inbox_core::message::{Headers, MessageId};
+pub use inbox_core::outcome::{HandlerError, Outcome, Outcomes};
+pub use inbox_core::provide::Lend;
 pub use inbox_core::registry::{ContractsWithoutHandler, Registry, RegistryError};
+pub use inbox_core::request::Request;
 pub use inbox_core::schedule::{Acceptance, Receipt, ScheduleOptions, Scheduler};
-pub use inbox_core::settle::{Outcome, Outcomes};
 pub use inbox_hosting::{Error, HostHandle, Inbox, shutdown_signal};
 
 #[doc(inline)]
@@ -28,8 +29,9 @@ pub use inbox_core::__private;
 /// Everything this binary registered: contracts, handlers, and what keeps them from running.
 pub mod registry {
     pub use inbox_core::Location;
-    pub use inbox_core::contract::{ContractDescriptor, ContractRef, KeyTemplates, Lineage};
-    pub use inbox_core::handler::{HandlerDescriptor, HandlerOptions};
+    pub use inbox_core::contract::{ContractDescriptor, KeyTemplates, Lineage};
+    pub use inbox_core::handler::{ContractRef, HandlerDescriptor};
+    pub use inbox_core::policy::HandlerOptions;
     pub use inbox_core::registry::{
         Catalog, ContractsWithoutHandler, Problem, RegisteredHandler, Registry, RegistryBuilder,
         RegistryError,
@@ -38,22 +40,22 @@ pub mod registry {
 
 /// What a handler may ask for, and how to add to it.
 pub mod extract {
-    pub use inbox_core::extract::{
-        Context, Extract, ExtractBatch, Lend, Loan, Missing, Rejection, Setup, Shareable, State,
-    };
+    pub use inbox_core::error::Rejection;
+    pub use inbox_core::extract::{Context, Extract, ExtractBatch, Loan, Setup, Shareable, State};
+    pub use inbox_core::provide::{Lend, Missing};
 }
 
 /// A delivery on its way through the layers to its handler, and what comes of it.
 pub mod dispatch {
     pub use inbox_core::contract::DecodeError;
-    pub use inbox_core::dispatch::{
-        Attempt, CancelCause, CancellationToken, Delivery, HandlerService, HeldLease, Layers,
-        Pipeline, Request,
-    };
+    pub use inbox_core::dispatch::{Layers, Pipeline};
+    pub use inbox_core::error::{BoxError, Failure, HandlerFailure};
     pub use inbox_core::handler::{
-        BatchReturn, BoxError, Commands, Failure, Handler, HandlerError, HandlerFailure,
-        HandlerFuture, HandlerReturn,
+        BatchReturn, Commands, Handler, HandlerFuture, HandlerReturn, HandlerService,
     };
+    pub use inbox_core::message::Delivery;
+    pub use inbox_core::outcome::{CancelCause, HandlerError, Outcome, Outcomes};
+    pub use inbox_core::request::{Attempt, CancellationToken, HeldLease, Request};
 }
 
 /// A command on its way into a store: how it is to be accepted, what no store would take, and the
@@ -67,12 +69,14 @@ pub mod schedule {
 
 /// What a store promises, for whoever writes one or looks into one.
 pub mod store {
+    pub use inbox_core::schedule::{BulkReceipt, BulkWriter, Envelopes};
     pub use inbox_core::store::*;
     pub use inbox_core::{Clock, Now, StoreClock};
 }
 
 /// What becomes of a delivery after its handler ran.
 pub mod settle {
+    pub use inbox_core::outcome::{Decision, RetryLimits, Tries, decide};
     pub use inbox_core::settle::*;
 }
 

@@ -143,8 +143,7 @@ async fn an_outcome_is_committed_with_what_the_handler_wrote_whatever_it_is() {
     }
     let report = inbox.process_pending().await.unwrap();
     assert_eq!((report.completed, report.retried, report.discarded), (1, 1, 1), "{report:?}");
-    let states: Vec<_> =
-        pages.committed.lock().unwrap().iter().map(Settlement::state).collect();
+    let states: Vec<_> = pages.committed.lock().unwrap().iter().map(Settlement::state).collect();
     let expected = [DeliveryState::Completed, DeliveryState::Waiting, DeliveryState::Discarded];
     assert_eq!((states, store.met()), (expected.to_vec(), 0));
 }

@@ -1,6 +1,4 @@
 use super::Contract;
-use crate::dispatch::{Delivery, caught};
-use crate::handler::HandlerError;
 use crate::message::Payload;
 
 /// A stored payload could not be read as its contract.
@@ -88,18 +86,4 @@ pub(super) fn exactly<T: Contract>(version: u32, payload: &Payload) -> Result<T,
         version,
         reason: error.to_string(),
     })
-}
-
-/// Reads the message of `delivery` as `T`.
-pub(crate) fn message<T: Contract>(delivery: &Delivery) -> Result<T, HandlerError> {
-    let message = &delivery.message;
-    let decoded = match message.contract == T::NAME {
-        true => caught(|| T::decode(message.version, &message.payload)).unwrap_or_else(|_| {
-            Err(DecodeError::Panicked { contract: T::NAME, version: message.version })
-        }),
-        false => {
-            Err(DecodeError::OtherContract { expected: T::NAME, found: message.contract.clone() })
-        }
-    };
-    decoded.map_err(|error| HandlerError::Undecodable { message_id: message.id, error })
 }

@@ -35,5 +35,3 @@ impl fmt::Display for ContractDescriptor {
         write!(f, "{} v{}", self.name, self.version)
     }
 }
-
-inventory::collect!(ContractDescriptor);

@@ -1,6 +1,5 @@
 //! What a message is: its stable name and version, its keys, and the older versions it can read.
 
-pub(crate) mod command;
 pub(crate) mod decode;
 mod descriptor;
 mod durable;
@@ -11,7 +10,6 @@ pub(crate) mod upgrade;
 
 use crate::message::Payload;
 
-pub use command::ContractRef;
 pub use decode::DecodeError;
 pub use descriptor::ContractDescriptor;
 pub use durable::Durable;

@@ -1,6 +1,6 @@
-use super::panic::caught;
-use crate::handler::HandlerError;
 use crate::message::{Message, Payload};
+use crate::outcome::HandlerError;
+use crate::panic::caught;
 use crate::schedule::Codec;
 
 /// Makes the payload of `message` what it was before `codec` encoded it. A panic of the codec is an error.

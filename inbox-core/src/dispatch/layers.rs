@@ -5,9 +5,10 @@ use tower::ServiceExt as _;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::{HandlerService, Request};
-use crate::handler::{BoxError, Handler, HandlerError, HandlerFuture};
-use crate::settle::Outcomes;
+use crate::error::BoxError;
+use crate::handler::{Handler, HandlerFuture, HandlerService};
+use crate::outcome::{HandlerError, Outcomes};
+use crate::request::Request;
 
 /// The layers that users put around every handler, outermost last.
 #[derive(Clone, Default)]

@@ -1,13 +1,12 @@
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tower_service::Service;
 
-use super::Request;
-use crate::handler::{HandlerError, HandlerFuture};
-use crate::settle::Outcomes;
+use crate::handler::HandlerFuture;
+use crate::outcome::{HandlerError, Outcomes};
+use crate::panic::{caught, dispose};
+use crate::request::Request;
 
 /// Makes an error of a panic, whether of the call, of its future, or of dropping that.
 #[derive(Debug, Clone)]
@@ -23,13 +22,14 @@ where
     type Future = HandlerFuture;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), HandlerError>> {
-        caught(|| self.0.poll_ready(context)).unwrap_or_else(|error| Poll::Ready(Err(error)))
+        caught(|| self.0.poll_ready(context))
+            .unwrap_or_else(|panicked| Poll::Ready(Err(panicked.into())))
     }
 
     fn call(&mut self, request: Request) -> HandlerFuture {
         match caught(|| self.0.call(request)) {
             Ok(future) => Box::pin(Caught(Some(Box::pin(future)))),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
+            Err(panicked) => Box::pin(std::future::ready(Err(panicked.into()))),
         }
     }
 }
@@ -45,7 +45,7 @@ impl<F: Future<Output = Result<Outcomes, HandlerError>>> Future for Caught<F> {
         let result = match caught(|| future.as_mut().poll(context)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(result)) => result,
-            Err(error) => Err(error),
+            Err(panicked) => Err(panicked.into()),
         };
         self.end();
         Poll::Ready(result)
@@ -63,28 +63,5 @@ impl<F> Caught<F> {
 impl<F> Drop for Caught<F> {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-pub(crate) fn caught<T>(code: impl FnOnce() -> T) -> Result<T, HandlerError> {
-    // What a panic leaves half-done belongs to the request, which ends with it.
-    catch_unwind(AssertUnwindSafe(code)).map_err(|payload| {
-        let error = panicked(&*payload);
-        // Dropping what a panic carries may panic again.
-        std::mem::forget(payload);
-        error
-    })
-}
-
-fn panicked(payload: &(dyn Any + Send)) -> HandlerError {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    HandlerError::Panicked { message: text.unwrap_or("it said nothing").to_owned() }
-}
-
-/// Drops what a user made. A panic of its `Drop` is logged and goes no further.
-pub fn dispose<T>(value: T) {
-    if let Err(error) = caught(|| drop(value)) {
-        tracing::warn!(%error, "a handler's value panicked while it was dropped");
     }
 }

@@ -8,13 +8,16 @@ use tower::util::MapErr;
 use tower::{Service, ServiceExt as _};
 use tracing::Instrument as _;
 
+use super::Layers;
 use super::panic::CatchPanic;
 use super::retry::Repeat;
 use super::transaction::InTransaction;
-use super::{HandlerService, Layers, Request};
-use crate::handler::{BoxError, Handler, HandlerDescriptor, HandlerError, HandlerFuture};
+use crate::error::BoxError;
+use crate::handler::{Handler, HandlerDescriptor, HandlerFuture, HandlerService};
+use crate::outcome::{Decision, HandlerError, Outcomes, RetryLimits, Tries, decide};
 use crate::registry::RegisteredHandler;
-use crate::settle::{Decision, Outcomes, RetryLimits, Settlement, Tries, decide};
+use crate::request::Request;
+use crate::settle::Settlement;
 use crate::store::HandlerTransactions;
 
 /// A handler with everything that stands around it, in this order from the outside: span, panics,

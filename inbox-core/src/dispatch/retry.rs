@@ -3,9 +3,8 @@ use std::sync::Arc;
 
 use tower::retry::Policy;
 
-use super::Request;
-use crate::handler::HandlerError;
-use crate::settle::{Decision, Outcome, Outcomes, RetryLimits, decide};
+use crate::outcome::{Decision, HandlerError, Outcome, Outcomes, RetryLimits, decide};
+use crate::request::Request;
 
 /// Repeats a failed run at once, within its attempt, where [`decide`] says so.
 #[derive(Debug, Clone)]

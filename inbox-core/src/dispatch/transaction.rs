@@ -3,9 +3,10 @@ use std::sync::Arc;
 
 use tower::ServiceExt as _;
 
-use super::{HandlerService, Request, settlements};
-use crate::handler::{Handler, HandlerError, HandlerFuture};
-use crate::settle::{Outcomes, RetryLimits};
+use super::settlements;
+use crate::handler::{Handler, HandlerFuture, HandlerService};
+use crate::outcome::{HandlerError, Outcomes, RetryLimits};
+use crate::request::Request;
 use crate::store::{HandlerTransactions, TransactionOutcome};
 
 /// A handler with its timeout, in a transaction of the store's: neither the wait for the beginning nor the

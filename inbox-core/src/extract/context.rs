@@ -1,9 +1,12 @@
 use tokio_util::sync::CancellationToken;
 
-use super::{Extract, Missing, Rejection, Setup};
+use super::{Extract, Setup};
 use crate::Timestamp;
-use crate::dispatch::{CancelCause, Delivery, Request};
-use crate::message::{Headers, MessageId};
+use crate::error::Rejection;
+use crate::message::{Delivery, Headers, MessageId};
+use crate::outcome::CancelCause;
+use crate::provide::Missing;
+use crate::request::Request;
 use crate::schedule::{Origin, ScheduleOptions, Scheduler};
 
 /// Facts about the message at hand and about this attempt to handle it.

@@ -1,6 +1,8 @@
-use super::{Extract, Missing, Rejection, Setup};
-use crate::dispatch::Request;
+use super::{Extract, Setup};
+use crate::error::Rejection;
 use crate::message::Headers;
+use crate::provide::Missing;
+use crate::request::Request;
 
 impl Extract for Headers {
     type Prepared = ();

@@ -3,15 +3,19 @@
 mod context;
 mod headers;
 mod loan;
+mod provided;
 mod setup;
 mod state;
 
-use crate::dispatch::Request;
-use crate::handler::BoxError;
+use crate::error::Rejection;
+use crate::provide::Missing;
+use crate::request::Request;
 
 pub use context::Context;
-pub use loan::{Lend, Loan};
-pub use setup::{Missing, Setup};
+pub use loan::Loan;
+pub use setup::Setup;
+
+pub(crate) use provided::Provided;
 pub use state::{Shareable, State};
 
 /// An argument of a handler, after the command.
@@ -73,23 +77,3 @@ pub trait Extract: Sized + Send {
             `impl inbox::extract::ExtractBatch for {Self} {{}}`"
 )]
 pub trait ExtractBatch: Extract {}
-
-/// An argument could not be extracted for this run.
-///
-/// Made of any error with `?`; for that it is no error itself.
-#[derive(Debug)]
-pub struct Rejection(BoxError);
-
-impl Rejection {
-    /// The error behind it.
-    #[must_use]
-    pub fn into_error(self) -> BoxError {
-        self.0
-    }
-}
-
-impl<E: Into<BoxError>> From<E> for Rejection {
-    fn from(error: E) -> Self {
-        Self(error.into())
-    }
-}

@@ -1,7 +1,7 @@
 use std::any::{TypeId, type_name};
 
-use super::{Extract, ExtractBatch, Lend};
-use crate::registry::Provided;
+use super::{Extract, ExtractBatch, Provided};
+use crate::provide::{Lend, Missing};
 
 /// What is at hand when handlers are bound, and what turned out to be missing.
 #[derive(Debug)]
@@ -9,29 +9,6 @@ pub struct Setup<'a> {
     provided: &'a Provided,
     missing: Vec<Missing>,
     borrowed: Vec<TypeId>,
-}
-
-/// Something a handler asks for that it cannot have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Missing {
-    /// A value for `State<T>`.
-    State {
-        /// The type `T`.
-        type_name: &'static str,
-    },
-    /// A layer that lends the value taken as `&mut T`.
-    Lender {
-        /// The type `T`.
-        type_name: &'static str,
-    },
-    /// What a user's own extractor needs.
-    Other {
-        /// What is wrong, such as ``the table `users` was never provided``.
-        what: String,
-        /// What to write, such as ``give the builder `.state(users)` ``.
-        fix: String,
-    },
 }
 
 impl<'a> Setup<'a> {

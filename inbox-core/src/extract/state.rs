@@ -1,8 +1,10 @@
 use std::any::type_name;
 use std::ops::{Deref, DerefMut};
 
-use super::{Extract, ExtractBatch, Missing, Rejection, Setup};
-use crate::dispatch::Request;
+use super::{Extract, ExtractBatch, Setup};
+use crate::error::Rejection;
+use crate::provide::Missing;
+use crate::request::Request;
 
 /// A value given to the builder with `.state(value)`, cloned for every run.
 ///

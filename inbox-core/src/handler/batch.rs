@@ -1,10 +1,10 @@
 use std::fmt;
 
-use super::HandlerError;
-use crate::contract::{Contract, decode};
-use crate::dispatch::Request;
+use super::decode;
+use crate::contract::Contract;
 use crate::message::MessageId;
-use crate::settle::{Outcome, Outcomes};
+use crate::outcome::{HandlerError, Outcome, Outcomes};
+use crate::request::Request;
 
 /// Several commands for one call of a handler: the first parameter of a handler with `batch`.
 ///

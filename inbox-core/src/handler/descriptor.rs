@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
-use super::{Handler, HandlerOptions};
+use super::{ContractRef, Handler};
 use crate::Location;
-use crate::contract::ContractRef;
 use crate::extract::Setup;
+use crate::policy::HandlerOptions;
 
 /// One registered handler.
 #[derive(Debug)]
@@ -32,5 +32,3 @@ impl HandlerDescriptor {
         std::iter::once(self.key).chain(self.legacy.iter().copied())
     }
 }
-
-inventory::collect!(HandlerDescriptor);

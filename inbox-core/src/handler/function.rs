@@ -1,9 +1,9 @@
 use std::sync::Arc;
 
 use super::batch::Undecodable;
-use super::{Handler, HandlerError, HandlerFuture};
-use crate::dispatch::Request;
-use crate::settle::{Outcome, Outcomes};
+use super::{Handler, HandlerFuture};
+use crate::outcome::{HandlerError, Outcome, Outcomes};
+use crate::request::Request;
 
 /// A user's function with all it needs to be called.
 struct FunctionHandler<F, R> {

@@ -1,23 +1,24 @@
 //! What runs: the handler behind its key, its options, what it may return.
 
 pub(crate) mod batch;
+pub(crate) mod command;
+mod decode;
 mod descriptor;
-mod error;
 pub(crate) mod function;
-mod options;
 mod returns;
+mod service;
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::dispatch::Request;
-use crate::settle::Outcomes;
+use crate::outcome::{HandlerError, Outcomes};
+use crate::request::Request;
 
 pub use batch::{Batch, Commands};
+pub use command::ContractRef;
 pub use descriptor::HandlerDescriptor;
-pub use error::{BoxError, Failure, HandlerError};
-pub use options::HandlerOptions;
-pub use returns::{BatchReturn, HandlerFailure, HandlerReturn};
+pub use returns::{BatchReturn, HandlerReturn};
+pub use service::HandlerService;
 
 /// What a handler's run will answer.
 pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<Outcomes, HandlerError>> + Send>>;

@@ -1,5 +1,5 @@
-use super::{BoxError, Failure, HandlerError};
-use crate::settle::{Outcome, Outcomes};
+use crate::error::{Failure, HandlerFailure};
+use crate::outcome::{HandlerError, Outcome, Outcomes};
 
 /// What a handler may return: nothing, an [`Outcome`], or a `Result` of either.
 ///
@@ -92,37 +92,4 @@ impl<R: BatchReturn, E: HandlerFailure> BatchReturn for Result<R, E> {
 
 fn failed<E: HandlerFailure>(error: E) -> HandlerError {
     HandlerError::Failed(Failure::new(error))
-}
-
-/// An error that a handler may return: `std::error::Error`, `anyhow::Error`, `String` and all else
-/// that turns into a boxed error.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be a handler's error",
-    label = "not an error type",
-    note = "a type of your own implements `std::error::Error`; a boxed error is \
-            `Box<dyn std::error::Error + Send + Sync>`; `anyhow::Error` and `String` work as they are"
-)]
-pub trait HandlerFailure: 'static {
-    /// The error in the form every library understands.
-    fn into_box(self) -> BoxError;
-}
-
-#[diagnostic::do_not_recommend]
-impl<E: Into<BoxError> + 'static> HandlerFailure for E {
-    #[cfg(not(feature = "anyhow"))]
-    fn into_box(self) -> BoxError {
-        self.into()
-    }
-
-    // Boxed in the usual way, an `anyhow::Error` hides the type of the error inside it from
-    // whoever wants to match on it.
-    #[cfg(feature = "anyhow")]
-    fn into_box(self) -> BoxError {
-        let mut error = Some(self);
-        let any: &mut dyn std::any::Any = &mut error;
-        match any.downcast_mut::<Option<anyhow::Error>>().and_then(Option::take) {
-            Some(error) => error.reallocate_into_boxed_dyn_error_without_backtrace(),
-            None => error.map_or_else(|| "the error was lost".into(), Into::into),
-        }
-    }
 }

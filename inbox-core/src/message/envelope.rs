@@ -1,9 +1,8 @@
-use super::Message;
-use crate::schedule::{OnConflict, Priority, Start};
+use super::{Message, Priority, Start};
 
 /// A message that is ready to be accepted, and how it is to be delivered.
 ///
-/// Made by [`prepare`](crate::schedule::prepare), so it keeps within the limits.
+/// Made by `prepare`, so it keeps within the limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
     /// What is accepted.
@@ -16,4 +15,15 @@ pub struct Envelope {
     pub is_encoded: bool,
     /// What happens when the idempotency key was accepted before, with another payload.
     pub on_conflict: OnConflict,
+}
+
+/// What happens when the idempotency key was accepted before, with another payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum OnConflict {
+    /// The first message stands, and the caller is told that the payloads differ.
+    #[default]
+    KeepFirst,
+    /// It is an error.
+    Refuse,
 }

@@ -1,6 +1,7 @@
 //! One message, what it is made of, and the envelope it is accepted in.
 
 mod content;
+mod delivery;
 mod envelope;
 mod flaw;
 mod headers;
@@ -8,9 +9,12 @@ mod id;
 mod payload;
 mod redact;
 mod same;
+mod start;
 
 pub use content::Message;
-pub use envelope::Envelope;
+pub use delivery::Delivery;
+pub use envelope::{Envelope, OnConflict};
 pub use headers::Headers;
 pub use id::{MessageId, ParseMessageIdError};
 pub use payload::{Payload, PayloadError};
+pub use start::{Priority, Start};

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
-use super::{Problem, Provided, RegisteredHandler};
-use crate::extract::{Missing, Setup};
+use super::{Problem, RegisteredHandler};
+use crate::extract::{Provided, Setup};
 use crate::handler::HandlerDescriptor;
+use crate::provide::Missing;
 
 /// Binds every handler to what it asks for. What is missing is reported once, with all handlers
 /// that ask for it.

@@ -1,6 +1,7 @@
 use std::any::TypeId;
 
-use super::{Catalog, Problem, Provided, Registry, RegistryError, bind, check, report};
+use super::{Catalog, Problem, Registry, RegistryError, bind, check, report};
+use crate::extract::Provided;
 use crate::store::HandlerTransactions;
 
 /// Collects what handlers may ask for, then checks everything at once.
@@ -49,7 +50,7 @@ impl RegistryBuilder {
     }
 
     /// Says that a layer lends a `T` to handlers that take `&mut T`.
-    pub fn lends<T: crate::extract::Lend>(mut self) -> Self {
+    pub fn lends<T: crate::provide::Lend>(mut self) -> Self {
         self.provided.add_lent(TypeId::of::<T>());
         self
     }

@@ -41,3 +41,6 @@ impl Catalog {
         self
     }
 }
+
+inventory::collect!(ContractDescriptor);
+inventory::collect!(HandlerDescriptor);

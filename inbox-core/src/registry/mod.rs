@@ -5,7 +5,6 @@ mod builder;
 mod catalog;
 mod check;
 mod problem;
-mod provided;
 mod report;
 
 use std::any::TypeId;
@@ -13,14 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::contract::ContractDescriptor;
-use crate::dispatch::HandlerService;
-use crate::handler::{Handler, HandlerDescriptor};
+use crate::handler::{Handler, HandlerDescriptor, HandlerService};
 
 pub use builder::{ContractsWithoutHandler, RegistryBuilder};
 pub use catalog::Catalog;
 pub use problem::{Problem, RegistryError};
-
-pub(crate) use provided::Provided;
 
 /// The contracts and handlers of one host: sorted, unique, and ready to run.
 ///

@@ -1,7 +1,6 @@
-use super::{OnConflict, ScheduleError, ScheduleOptions, Scheduler};
+use super::{BulkReceipt, BulkWriter, OnConflict, ScheduleError, ScheduleOptions, Scheduler};
 use crate::contract::Contract;
 use crate::message::Envelope;
-use crate::store::{BulkReceipt, BulkWriter};
 
 impl<S: BulkWriter> Scheduler<S> {
     /// Stores a great many commands, all or none, and answers how many were new. The iterator is

@@ -1,4 +1,4 @@
-use crate::handler::BoxError;
+use crate::error::BoxError;
 use crate::message::{Message, MessageId, Payload};
 
 /// What stands between a command's JSON and the JSON that is stored: the place to encrypt.

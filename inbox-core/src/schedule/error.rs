@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::contract::EncodeError;
-use crate::handler::BoxError;
+use crate::error::BoxError;
 use crate::message::MessageId;
 use crate::store::StoreError;
 

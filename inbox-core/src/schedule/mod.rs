@@ -3,6 +3,7 @@
 
 mod accept;
 mod bulk;
+mod bulk_writer;
 mod check;
 mod codec;
 mod detached;
@@ -13,17 +14,17 @@ mod origin;
 mod prepare;
 mod receipt;
 mod scheduler;
-mod start;
 mod within;
 
 pub(crate) use origin::Origin;
 
+pub use crate::message::{OnConflict, Priority, Start};
+pub use bulk_writer::{BulkReceipt, BulkWriter, Envelopes};
 pub use codec::{About, Codec};
 pub use error::ScheduleError;
 pub use limits::Limits;
-pub use options::{OnConflict, ScheduleOptions};
+pub use options::ScheduleOptions;
 pub use prepare::prepare;
 pub use receipt::{Acceptance, Receipt};
 pub use scheduler::Scheduler;
-pub use start::{Priority, Start};
 pub use within::TransactionOf;

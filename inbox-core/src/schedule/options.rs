@@ -1,8 +1,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{Priority, Start};
 use crate::Timestamp;
+use crate::message::{OnConflict, Priority, Start};
 
 /// How one command is to be accepted; what is not said is the contract's or the store's choice.
 ///
@@ -30,17 +30,6 @@ pub struct ScheduleOptions {
     pub(super) tenant: Option<String>,
     pub(super) headers: Vec<(String, String)>,
     pub(super) on_conflict: OnConflict,
-}
-
-/// What happens when the idempotency key was accepted before, with another payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum OnConflict {
-    /// The first message stands, and the caller is told that the payloads differ.
-    #[default]
-    KeepFirst,
-    /// It is an error.
-    Refuse,
 }
 
 impl ScheduleOptions {

@@ -1,11 +1,9 @@
-//! What becomes of a delivery after its handler ran: decided here, written by the store.
+//! What becomes of a delivery, as the store writes it.
 
-mod decide;
-mod outcome;
 mod report;
 mod settlement;
+mod state;
 
-pub use decide::{Decision, RetryLimits, Tries, decide};
-pub use outcome::{Outcome, Outcomes};
 pub use report::ErrorReport;
 pub use settlement::{DeadReason, DoneOutcome, Settlement};
+pub use state::{DeliveryState, ParseDeliveryStateError};

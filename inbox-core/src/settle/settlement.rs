@@ -1,8 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::ErrorReport;
-use crate::store::DeliveryState;
+use super::{DeliveryState, ErrorReport};
 
 /// Where a leased delivery goes.
 ///

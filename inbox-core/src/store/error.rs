@@ -1,4 +1,4 @@
-use crate::handler::BoxError;
+use crate::error::BoxError;
 
 /// A store could not do what it was asked.
 ///

@@ -5,8 +5,7 @@ use super::{
     MessageRecord, RouteRecord, StoreFuture,
 };
 use crate::Now;
-use crate::message::MessageId;
-use crate::schedule::Start;
+use crate::message::{MessageId, Start};
 
 /// Shows what is stored, and acts on single deliveries. For people and their tools: nothing on the
 /// way of a message calls it.

@@ -6,8 +6,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::{Bell, StoreError, StoreFuture, Terms};
-use crate::dispatch::Delivery;
-use crate::message::MessageId;
+use crate::message::{Delivery, MessageId};
 use crate::{Now, Timestamp};
 
 /// Hands deliveries to workers, each to one at a time.

@@ -12,14 +12,12 @@
 //! documented as a move between those places, happens entirely or not at all, and can be called by
 //! any number of processes at once. The test kit's conformance suite checks all of it.
 //!
-//! [`BulkWriter`] is for stores that have a faster way to accept a great many.
+//! `BulkWriter`, beside the scheduler, is for stores that have a faster way to accept a great many.
 //!
 //! `now` is a parameter of every verb that looks at a clock. [`Now::OfStore`](crate::Now) is the
 //! store's own clock.
 
 mod bell;
-mod bulk;
-mod delivery_state;
 mod error;
 mod fleet;
 mod inspect;
@@ -35,9 +33,9 @@ mod writer;
 
 use std::pin::Pin;
 
+pub use crate::policy::AfterDead;
+pub use crate::settle::{DeliveryState, ParseDeliveryStateError};
 pub use bell::{Bell, BellListener};
-pub use bulk::{BulkReceipt, BulkWriter, Envelopes};
-pub use delivery_state::{DeliveryState, ParseDeliveryStateError};
 pub use error::{StoreError, StoreErrorKind};
 pub use fleet::{HostRecord, OrphanTerms, RouteRecord, Served};
 pub use inspect::{Cancelled, Cursor, DeliveryCount, DeliveryFilter, Inspect, Page};
@@ -50,7 +48,7 @@ pub use maintain::{KnownRoute, Maintain, Reclaimed, Route};
 pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};
 pub use routing::Routing;
 pub use state::{Settle, StateStore};
-pub use terms::{AfterDead, Terms};
+pub use terms::Terms;
 pub use transaction::{
     HandlerTransaction, HandlerTransactions, TransactionFuture, TransactionOutcome,
 };

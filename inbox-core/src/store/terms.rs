@@ -1,5 +1,7 @@
 use std::num::NonZeroU32;
 
+use crate::policy::AfterDead;
+
 /// How the deliveries of one handler stand to each other, in the whole fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Terms {
@@ -11,14 +13,4 @@ pub struct Terms {
     pub fleet: Option<NonZeroU32>,
     /// At most this many of one concurrency key are held at once.
     pub per_key: Option<NonZeroU32>,
-}
-
-/// What becomes of the deliveries behind one that is dead, where they share an ordering key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum AfterDead {
-    /// They wait until someone decides: retries the dead one, cancels it, or lets the next one pass.
-    #[default]
-    Block,
-    /// The next one has its turn.
-    Pass,
 }

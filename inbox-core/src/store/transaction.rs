@@ -4,9 +4,8 @@ use std::pin::Pin;
 
 use super::{DeliveryState, Settle, StoreError};
 use crate::Now;
-use crate::dispatch::Delivery;
-use crate::handler::Failure;
-use crate::message::MessageId;
+use crate::error::Failure;
+use crate::message::{Delivery, MessageId};
 
 /// Transactions of a store in which handlers run that take one as `&mut T`: what the handler writes in it
 /// and what becomes of its deliveries is written together, or not at all.

@@ -5,15 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inbox_core::Clock;
-use inbox_core::dispatch::{HandlerService, Layers, Request};
-use inbox_core::extract::Lend;
-use inbox_core::handler::BoxError;
+use inbox_core::dispatch::Layers;
+use inbox_core::error::BoxError;
+use inbox_core::handler::HandlerService;
+use inbox_core::outcome::{Outcomes, RetryLimits};
 use inbox_core::policy::{Delays, RetryPolicy};
+use inbox_core::provide::Lend;
 use inbox_core::registry::{
     Catalog, ContractsWithoutHandler, Problem, Registry, RegistryBuilder, RegistryError,
 };
+use inbox_core::request::Request;
 use inbox_core::schedule::{Codec, Limits, Scheduler};
-use inbox_core::settle::{Outcomes, RetryLimits};
 use inbox_core::store::Store;
 use tower_layer::Layer;
 use tower_service::Service;

@@ -3,8 +3,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use inbox_core::Timestamp;
-use inbox_core::dispatch::{Attempt, CancelCause, HeldLease, Request};
 use inbox_core::message::MessageId;
+use inbox_core::outcome::CancelCause;
+use inbox_core::request::{Attempt, HeldLease, Request};
 use inbox_core::store::{LeaseLost, LeaseToken, Renewed};
 use tokio::sync::Notify;
 use tokio::time::Instant;

@@ -3,8 +3,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use inbox_core::dispatch::{Attempt, Delivery};
+use inbox_core::message::Delivery;
 use inbox_core::message::MessageId;
+use inbox_core::request::Attempt;
 use inbox_core::store::{DeliveryState, Reclaimed};
 use tokio::sync::oneshot;
 

@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use inbox_core::dispatch::Delivery;
+use inbox_core::message::Delivery;
 use inbox_core::store::{Lease, LeaseToken, StoreError, Unreadable};
 use tokio_postgres::Row;
 use uuid::Uuid;

@@ -1,6 +1,6 @@
 use std::error::Error;
 
-use inbox_core::handler::BoxError;
+use inbox_core::error::BoxError;
 use tokio_postgres::error::{Severity, SqlState};
 
 use crate::error::{breaks_connection, is_io};

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use deadpool_postgres::Object;
-use inbox_core::extract::{Lend, Missing};
+use inbox_core::provide::{Lend, Missing};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_postgres::{Client, Statement};
 

@@ -2,8 +2,8 @@ use std::any::TypeId;
 use std::error::Error;
 
 use inbox_core::Now;
-use inbox_core::dispatch::Delivery;
-use inbox_core::handler::Failure;
+use inbox_core::error::Failure;
+use inbox_core::message::Delivery;
 use inbox_core::store::{
     DeliveryState, HandlerTransaction, HandlerTransactions, Settle, StoreError, StoreErrorKind,
     TransactionFuture, TransactionOutcome,

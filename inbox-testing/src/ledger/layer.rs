@@ -1,8 +1,8 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use inbox_core::dispatch::{Attempt, Request};
-use inbox_core::settle::{Outcome, Outcomes};
+use inbox_core::outcome::{Outcome, Outcomes};
+use inbox_core::request::{Attempt, Request};
 use tower_layer::Layer;
 use tower_service::Service;
 

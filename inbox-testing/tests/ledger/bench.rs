@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use inbox_core::dispatch::{Attempt, Delivery, HeldLease, Request};
+use inbox_core::message::Delivery;
 use inbox_core::message::{Headers, Message, Payload};
+use inbox_core::request::{Attempt, HeldLease, Request};
 use inbox_core::schedule::Scheduler;
 use inbox_core::store::{Lease, LeaseToken};
 use inbox_core::{Clock, Now};

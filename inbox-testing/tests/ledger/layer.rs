@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use inbox_core::Timestamp;
-use inbox_core::dispatch::{HandlerService, Layers, Request};
-use inbox_core::handler::{Handler, HandlerError, HandlerFuture};
-use inbox_core::settle::{Outcome, Outcomes};
+use inbox_core::dispatch::Layers;
+use inbox_core::handler::HandlerService;
+use inbox_core::handler::{Handler, HandlerFuture};
+use inbox_core::outcome::HandlerError;
+use inbox_core::outcome::{Outcome, Outcomes};
+use inbox_core::request::Request;
 use inbox_testing::ledger::{Entry, Ledger};
 use tempfile::tempdir;
 use tower::{Layer as _, Service as _, ServiceExt as _, service_fn};

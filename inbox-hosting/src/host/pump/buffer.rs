@@ -1,8 +1,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use inbox_core::dispatch::Attempt;
-use inbox_core::handler::HandlerOptions;
+use inbox_core::policy::HandlerOptions;
+use inbox_core::request::Attempt;
 use inbox_core::store::{LeaseToken, Wanted};
 use tokio::time::Instant;
 

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::time::Duration;
 
-use inbox_core::dispatch::{Attempt, HeldLease};
+use inbox_core::request::{Attempt, HeldLease};
 use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Store, StoreError, Unreadable};
 use tokio::time::Instant;
 

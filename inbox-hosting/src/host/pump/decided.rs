@@ -1,9 +1,10 @@
 use std::sync::Arc;
 
-use inbox_core::dispatch::{Attempt, HeldLease};
-use inbox_core::handler::HandlerError;
 use inbox_core::message::MessageId;
-use inbox_core::settle::{Decision, Outcome, RetryLimits, Settlement, Tries, decide};
+use inbox_core::outcome::HandlerError;
+use inbox_core::outcome::{Decision, Outcome, RetryLimits, Tries, decide};
+use inbox_core::request::{Attempt, HeldLease};
+use inbox_core::settle::Settlement;
 use inbox_core::store::{DeliveryState, LeaseLost, Settle};
 use tracing::Span;
 

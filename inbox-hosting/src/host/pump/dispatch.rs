@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use inbox_core::dispatch::Attempt;
+use inbox_core::request::Attempt;
 use inbox_core::store::Store;
 use tokio::time::Instant;
 

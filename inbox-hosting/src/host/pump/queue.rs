@@ -2,8 +2,8 @@ use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use inbox_core::dispatch::Attempt;
-use inbox_core::handler::HandlerOptions;
+use inbox_core::policy::HandlerOptions;
+use inbox_core::request::Attempt;
 use inbox_core::store::Wanted;
 use tokio::time::Instant;
 

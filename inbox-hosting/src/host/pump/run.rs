@@ -2,9 +2,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use inbox_core::contract::DecodeError;
-use inbox_core::dispatch::{Attempt, HeldLease, Pipeline, Request, decode, dispose};
-use inbox_core::handler::HandlerError;
-use inbox_core::settle::{Outcome, Tries};
+use inbox_core::dispatch::{Pipeline, decode};
+use inbox_core::dispose;
+use inbox_core::outcome::HandlerError;
+use inbox_core::outcome::{Outcome, Tries};
+use inbox_core::request::{Attempt, HeldLease, Request};
 use inbox_core::store::Store;
 use tokio::time::Instant;
 

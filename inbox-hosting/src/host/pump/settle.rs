@@ -2,7 +2,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox_core::dispatch::Attempt;
+use inbox_core::request::Attempt;
 use inbox_core::settle::Settlement;
 use inbox_core::store::{DeliveryState, LeaseLost, Store, StoreError, StoreErrorKind};
 use tokio::time::{Instant, sleep};

@@ -1,7 +1,7 @@
 use std::num::NonZeroU32;
 
 use inbox_core::Timestamp;
-use inbox_core::dispatch::Delivery;
+use inbox_core::message::Delivery;
 use inbox_core::message::MessageId;
 use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Terms, Wanted};
 

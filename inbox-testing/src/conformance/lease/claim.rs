@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use inbox_core::Now;
-use inbox_core::dispatch::Delivery;
+use inbox_core::message::Delivery;
 use inbox_core::settle::DeadReason;
 use inbox_core::store::DeliveryState;
 

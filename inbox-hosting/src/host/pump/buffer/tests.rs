@@ -2,9 +2,10 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use inbox_core::Timestamp;
-use inbox_core::dispatch::{Delivery, HeldLease};
+use inbox_core::message::Delivery;
 use inbox_core::message::{Headers, Message, MessageId, Payload};
 use inbox_core::policy::{Batching, Concurrency, Rate};
+use inbox_core::request::HeldLease;
 use inbox_core::store::{Lease, Terms};
 
 use super::*;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::contract::DecodeError;
-use crate::handler::Failure;
+use crate::error::Failure;
 use crate::message::MessageId;
 use crate::store::{StoreError, StoreErrorKind};
 

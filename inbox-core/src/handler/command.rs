@@ -1,7 +1,8 @@
-use super::{Contract, Lineage, decode};
-use crate::dispatch::Request;
-use crate::handler::HandlerError;
-use crate::handler::batch::DecodedBatch;
+use super::batch::DecodedBatch;
+use super::decode;
+use crate::contract::{Contract, Lineage};
+use crate::outcome::HandlerError;
+use crate::request::Request;
 
 /// Which contract a handler takes, without its type.
 #[derive(Debug, Clone, Copy)]

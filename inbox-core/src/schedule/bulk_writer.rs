@@ -1,9 +1,9 @@
 use std::pin::Pin;
 
-use super::Writer;
+use super::ScheduleError;
 use crate::Now;
 use crate::message::Envelope;
-use crate::schedule::ScheduleError;
+use crate::store::Writer;
 
 /// Takes a great many messages in one go, where a store has a faster way for that.
 pub trait BulkWriter: Writer {

@@ -4,12 +4,14 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
+use super::Attempt;
 use super::shelf::{Extensions, Loans};
-use super::{Attempt, CancelCause, Delivery};
-use crate::extract::{Lend, Rejection};
+use crate::error::Rejection;
+use crate::message::Delivery;
+use crate::outcome::{CancelCause, Tries};
+use crate::provide::Lend;
 use crate::schedule::Scheduler;
-use crate::settle::{Settlement, Tries};
-use crate::store::DeliveryState;
+use crate::settle::{DeliveryState, Settlement};
 
 /// What the layers around a handler pass on: one delivery, or the batch of them that one call
 /// handles.
@@ -135,7 +137,7 @@ impl Request {
     }
 
     /// What is logged about the run is logged in here: the span of the delivery, or of the batch.
-    pub(super) fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         match self.run.rest.len() {
             0 => self.run.first.span().clone(),
             more => {
@@ -190,12 +192,12 @@ impl Request {
     }
 
     /// The same request, to be run again because its transaction met another one.
-    pub(super) fn after_conflict(&self) -> Self {
+    pub(crate) fn after_conflict(&self) -> Self {
         Self { conflicts: self.conflicts.saturating_add(1), ..self.clone() }
     }
 
     /// How often the attempt at `delivery` was tried by now.
-    pub(super) fn tries(&self, delivery: &Delivery) -> Tries {
+    pub(crate) fn tries(&self, delivery: &Delivery) -> Tries {
         Tries {
             attempt: delivery.attempt,
             immediate: self.immediate_retries,
@@ -211,7 +213,7 @@ impl Request {
         self.run.settled.get().map(Vec::as_slice)
     }
 
-    pub(super) fn set_settled(&self, settled: Vec<(Settlement, DeliveryState)>) {
+    pub(crate) fn set_settled(&self, settled: Vec<(Settlement, DeliveryState)>) {
         // Written once: the lease of the first one is gone.
         self.run.settled.get_or_init(|| settled);
     }
@@ -235,13 +237,13 @@ impl Request {
         self.lend_any(TypeId::of::<T>(), Box::new(value));
     }
 
-    pub(super) fn lend_any(&self, type_id: TypeId, value: Box<dyn Any + Send>) {
+    pub(crate) fn lend_any(&self, type_id: TypeId, value: Box<dyn Any + Send>) {
         self.run.loans.put(type_id, (self.repetition(), value));
     }
 
     /// Takes back what was lent to this run. A handler of an earlier one that a layer left behind may have
     /// given its own back.
-    pub(super) fn reclaim_any(&self, type_id: TypeId) -> Option<Box<dyn Any + Send>> {
+    pub(crate) fn reclaim_any(&self, type_id: TypeId) -> Option<Box<dyn Any + Send>> {
         let (lent_to, value) = self.run.loans.take(type_id)?;
         (lent_to == self.repetition()).then_some(value)
     }

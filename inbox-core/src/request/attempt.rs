@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::time::Instant;
 use tracing::Span;
 
-use super::Delivery;
-use crate::message::MessageId;
+use crate::message::{Delivery, MessageId};
 use crate::settle::Settlement;
 use crate::store::{Lease, LeaseToken, Settle};
 use crate::{Clock, Timestamp};

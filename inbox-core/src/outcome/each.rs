@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::handler::{Failure, HandlerError, HandlerFailure};
+use super::HandlerError;
+use crate::error::{Failure, HandlerFailure};
 
 /// What an attempt at one delivery came to.
 ///

@@ -8,7 +8,7 @@ pub(crate) struct Provided {
     states: HashMap<TypeId, ProvidedState>,
     lent: HashSet<TypeId>,
     /// The types of which a second value was given.
-    pub(super) repeated: Vec<&'static str>,
+    pub(crate) repeated: Vec<&'static str>,
 }
 
 struct ProvidedState {
@@ -17,7 +17,7 @@ struct ProvidedState {
 }
 
 impl Provided {
-    pub(super) fn add_state<T: Send + Sync + 'static>(&mut self, value: T) {
+    pub(crate) fn add_state<T: Send + Sync + 'static>(&mut self, value: T) {
         let type_name = type_name::<T>();
         let state = ProvidedState { type_name, value: Box::new(value) };
         if self.states.insert(TypeId::of::<T>(), state).is_some() {
@@ -25,7 +25,7 @@ impl Provided {
         }
     }
 
-    pub(super) fn add_lent(&mut self, type_id: TypeId) {
+    pub(crate) fn add_lent(&mut self, type_id: TypeId) {
         self.lent.insert(type_id);
     }
 
@@ -38,7 +38,7 @@ impl Provided {
     }
 
     /// The types of all states, sorted by name.
-    pub(super) fn type_names(&self) -> Vec<&'static str> {
+    pub(crate) fn type_names(&self) -> Vec<&'static str> {
         let mut names: Vec<_> = self.states.values().map(|state| state.type_name).collect();
         names.sort_unstable();
         names

@@ -1,10 +1,9 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::{DeadReason, DoneOutcome, ErrorReport, Outcome, Settlement};
-use crate::dispatch::CancelCause;
-use crate::handler::{HandlerError, HandlerOptions};
-use crate::policy::RetryPolicy;
+use super::{CancelCause, HandlerError, Outcome};
+use crate::policy::{HandlerOptions, RetryPolicy};
+use crate::settle::{DeadReason, DoneOutcome, ErrorReport, Settlement};
 
 /// How often a run is repeated whose transaction met another one.
 const CONFLICTS: u32 = 4;

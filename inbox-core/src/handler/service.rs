@@ -3,9 +3,9 @@ use std::task::{Context, Poll};
 
 use tower_service::Service;
 
-use super::Request;
-use crate::handler::{Handler, HandlerError, HandlerFuture};
-use crate::settle::Outcomes;
+use super::{Handler, HandlerFuture};
+use crate::outcome::{HandlerError, Outcomes};
+use crate::request::Request;
 
 /// A handler as a `tower` service, the innermost of its layers.
 #[derive(Clone)]

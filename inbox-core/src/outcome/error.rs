@@ -1,14 +1,10 @@
-use std::fmt;
 use std::time::Duration;
 
-use super::HandlerFailure;
 use crate::contract::DecodeError;
-use crate::extract::Rejection;
+use crate::error::{BoxError, Failure, Rejection};
 use crate::message::MessageId;
+use crate::panic::Panicked;
 use crate::store::StoreError;
-
-/// Any error, as every library can produce it.
-pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why a run did not complete.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +112,12 @@ fn listed(message_ids: &[MessageId]) -> String {
     format!("message {}", ids.join(", "))
 }
 
+impl From<Panicked> for HandlerError {
+    fn from(Panicked(message): Panicked) -> Self {
+        Self::Panicked { message }
+    }
+}
+
 impl From<Rejection> for HandlerError {
     fn from(rejection: Rejection) -> Self {
         Self::Rejected(rejection.into_error())
@@ -156,7 +158,7 @@ impl HandlerError {
     #[must_use]
     pub fn find<E: std::error::Error + 'static>(&self) -> Option<&E> {
         let Self::Failed(failure) = self.innermost() else { return None };
-        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(&*failure.error);
+        let mut next: Option<&(dyn std::error::Error + 'static)> = Some(failure.error());
         while let Some(error) = next {
             if let Some(found) = error.downcast_ref() {
                 return Some(found);
@@ -164,50 +166,5 @@ impl HandlerError {
             next = error.source();
         }
         None
-    }
-}
-
-/// The error a handler returned, of any type.
-pub struct Failure {
-    type_name: &'static str,
-    error: BoxError,
-}
-
-impl Failure {
-    /// Keeps the handler's error together with the name of its type.
-    #[must_use]
-    pub fn new<E: HandlerFailure>(error: E) -> Self {
-        Self { type_name: std::any::type_name::<E>(), error: error.into_box() }
-    }
-
-    /// The type that the handler's signature names.
-    #[must_use]
-    pub fn type_name(&self) -> &'static str {
-        self.type_name
-    }
-
-    /// The error itself.
-    #[must_use]
-    pub fn error(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
-        &*self.error
-    }
-}
-
-impl fmt::Debug for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple(self.type_name).field(&self.error).finish()
-    }
-}
-
-// A failure stands for the error it holds: it adds no line of its own to the chain.
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl std::error::Error for Failure {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.error.source()
     }
 }

@@ -1,8 +1,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use crate::policy::{Batching, Concurrency, Rate, RetryPolicy};
-use crate::store::AfterDead;
+use super::{AfterDead, Batching, Concurrency, Rate, RetryPolicy};
 
 /// What a handler's attribute asked for; `None` leaves it to the host's defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -17,7 +16,7 @@ pub struct HandlerOptions {
     pub concurrency: Concurrency,
     /// How many start in a stretch of time.
     pub rate: Option<Rate>,
-    /// How commands are gathered; only for handlers that take a [`Batch`](super::Batch).
+    /// How commands are gathered; only for handlers that take a `Batch`.
     pub batch: Option<Batching>,
     /// What becomes of those that share an ordering key with one that is dead.
     pub after_dead: AfterDead,

@@ -1,5 +1,5 @@
+use super::Message;
 use crate::Timestamp;
-use crate::message::Message;
 
 /// One message for one handler: what is leased, dispatched and settled.
 #[derive(Debug, Clone, PartialEq, Eq)]

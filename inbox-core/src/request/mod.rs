@@ -1,0 +1,10 @@
+//! The request that layers pass on to a handler: the attempts, and all that a run needs.
+
+mod attempt;
+#[expect(clippy::module_inception, reason = "the room is named after what most come for")]
+mod request;
+mod shelf;
+
+pub use attempt::{Attempt, HeldLease};
+pub use request::Request;
+pub use tokio_util::sync::CancellationToken;
