@@ -58,7 +58,8 @@ async fn work_on<S: Store>(store: S, task: Task, turn: Turn) -> Result<PendingRe
     let inbox = builder.state(turn).build().await?;
     if is_first {
         schedule(inbox.scheduler(), task).await?;
-        return Ok(inbox.process_pending().await?);
+        // And nothing that another puts back.
+        return Ok(inbox.process_some(task.deliveries()).await?);
     }
     let mut report = PendingReport::default();
     while report.leased < task.deliveries() {
