@@ -107,7 +107,7 @@ pub(super) fn settlements(
         let tries = Tries { immediate: u32::MAX, conflicts: u32::MAX, ..request.tries(delivery) };
         match decide(tries, outcomes.at(at), limits, fastrand::u64(..)) {
             Decision::Settle(settlement) => settlement,
-            Decision::Repeat(_) => Settlement::Release,
+            Decision::Repeat(_) | Decision::BeginAgain(_) => Settlement::Release,
         }
     });
     decided.collect()

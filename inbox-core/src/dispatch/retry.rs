@@ -27,14 +27,16 @@ impl Policy<Request, Outcomes, HandlerError> for Repeat {
         };
         // The delays of a repetition know no jitter.
         let decision = decide(request.tries(request.delivery()), &error, &self.0, 0);
-        let Outcome::Failed(error) = error else { return None };
-        let is_conflict = matches!(error, HandlerError::Conflict(_));
-        if let Decision::Repeat(_) = decision {
-            tracing::debug!(%error, is_conflict, "run repeated");
+        if let Outcome::Failed(error) = error {
+            tracing::debug!(target: "inbox::dispatch", %error, ?decision, "run failed");
+            *result = Err(error);
         }
-        *result = Err(error);
-        let Decision::Repeat(after) = decision else { return None };
-        *request = if is_conflict { request.after_conflict() } else { request.retried() };
+        let (next, after) = match decision {
+            Decision::Repeat(after) => (request.retried(), after),
+            Decision::BeginAgain(after) => (request.begun_again(), after),
+            Decision::Settle(_) => return None,
+        };
+        *request = next;
         Some(Box::pin(tokio::time::sleep(after)))
     }
 

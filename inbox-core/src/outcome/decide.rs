@@ -5,7 +5,7 @@ use super::{CancelCause, HandlerError, Outcome};
 use crate::policy::{HandlerOptions, RetryPolicy};
 use crate::settle::{DeadReason, DoneOutcome, ErrorReport, Settlement};
 
-/// How often a run is repeated whose transaction met another one.
+/// How often a run is begun again whose transaction met another one.
 const CONFLICTS: u32 = 4;
 
 /// The pause before the first of these repetitions; it doubles.
@@ -45,7 +45,7 @@ pub struct Tries {
     pub attempt: u32,
     /// How often the run was repeated at once within this attempt, after a failure.
     pub immediate: u32,
-    /// How often the run was repeated within this attempt, because its transaction met another one.
+    /// How often this run was begun again, because its transaction met another one.
     pub conflicts: u32,
     /// Why the run was asked to stop, if it was.
     pub stopped: Option<CancelCause>,
@@ -56,6 +56,8 @@ pub struct Tries {
 pub enum Decision {
     /// The handler runs again after this time, within the same attempt.
     Repeat(Duration),
+    /// The same run begins again after this time: its transaction met another one.
+    BeginAgain(Duration),
     /// The attempt is over.
     Settle(Settlement),
 }
@@ -93,7 +95,7 @@ pub fn decide(tries: Tries, outcome: &Outcome, limits: &RetryLimits, chance: u64
 fn failed(tries: Tries, error: &HandlerError, limits: &RetryLimits, chance: u64) -> Decision {
     let error = match error {
         HandlerError::Conflict(_) if tries.stopped.is_none() && tries.conflicts < CONFLICTS => {
-            return Decision::Repeat(CONFLICT_PAUSE * 2_u32.pow(tries.conflicts));
+            return Decision::BeginAgain(CONFLICT_PAUSE * 2_u32.pow(tries.conflicts));
         }
         HandlerError::Conflict(error) => error,
         HandlerError::InBatch { rest, .. } => rest,

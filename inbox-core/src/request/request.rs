@@ -56,6 +56,8 @@ pub struct Request {
     run: Arc<Run>,
     immediate_retries: u32,
     conflicts: u32,
+    /// How often the attempt was repeated, for whatever reason: tells one run of it from another.
+    repetition: u32,
 }
 
 #[derive(Debug)]
@@ -85,7 +87,7 @@ impl Request {
             loans: Loans::new(),
             extensions: Extensions::new(),
         };
-        Self { run: Arc::new(run), immediate_retries: 0, conflicts: 0 }
+        Self { run: Arc::new(run), immediate_retries: 0, conflicts: 0, repetition: 0 }
     }
 
     /// A request that is made by hand: nothing of it is stored, and its handler cannot schedule.
@@ -188,12 +190,14 @@ impl Request {
     #[must_use]
     pub fn retried(&self) -> Self {
         let immediate_retries = self.immediate_retries.saturating_add(1);
-        Self { immediate_retries, ..self.clone() }
+        let repetition = self.repetition.saturating_add(1);
+        Self { immediate_retries, conflicts: 0, repetition, ..self.clone() }
     }
 
     /// The same request, to be run again because its transaction met another one.
-    pub(crate) fn after_conflict(&self) -> Self {
-        Self { conflicts: self.conflicts.saturating_add(1), ..self.clone() }
+    pub(crate) fn begun_again(&self) -> Self {
+        let (conflicts, repetition) = (self.conflicts + 1, self.repetition.saturating_add(1));
+        Self { conflicts, repetition, ..self.clone() }
     }
 
     /// How often the attempt at `delivery` was tried by now.
@@ -238,19 +242,14 @@ impl Request {
     }
 
     pub(crate) fn lend_any(&self, type_id: TypeId, value: Box<dyn Any + Send>) {
-        self.run.loans.put(type_id, (self.repetition(), value));
+        self.run.loans.put(type_id, (self.repetition, value));
     }
 
     /// Takes back what was lent to this run. A handler of an earlier one that a layer left behind may have
     /// given its own back.
     pub(crate) fn reclaim_any(&self, type_id: TypeId) -> Option<Box<dyn Any + Send>> {
         let (lent_to, value) = self.run.loans.take(type_id)?;
-        (lent_to == self.repetition()).then_some(value)
-    }
-
-    /// How often the attempt was repeated, for whatever reason: tells one run of it from another.
-    fn repetition(&self) -> u32 {
-        self.immediate_retries.saturating_add(self.conflicts)
+        (lent_to == self.repetition).then_some(value)
     }
 
     pub(crate) fn take_loan<T: Send + 'static>(&self) -> Option<T> {

@@ -6,7 +6,7 @@ use crate::kit::{Application, Then};
 async fn booked_once(application: &Application, then: Then) -> u32 {
     let before = application.desk.runs();
     let id = application.schedule(7, then).await;
-    let report = application.inbox.process_pending().await.unwrap();
+    let report = application.inbox.process_some(1).await.unwrap();
     assert_eq!((report.completed, report.lost), (1, 0), "{report:?}");
     assert_eq!(application.booked().await.iter().filter(|id| **id == 7).count(), 1);
     // Within the attempt: nothing went wrong that anyone need hear of.

@@ -8,7 +8,7 @@ use crate::reach::PATIENCE;
 async fn success_is_committed_together_with_what_the_handler_wrote() {
     let application = Application::start().await;
     let id = application.schedule(1, Then::Succeed).await;
-    let report = application.inbox.process_pending().await.unwrap();
+    let report = application.inbox.process_some(1).await.unwrap();
     assert_eq!((report.leased, report.completed, report.lost), (1, 1, 0), "{report:?}");
     assert_eq!(application.booked().await, [1]);
     assert_eq!(application.outcome(id).await, (DeliveryState::Completed, vec![]));
@@ -128,7 +128,7 @@ async fn a_pool_of_the_application_works_as_well() {
     let store = crate::kit::options().open_pool(pool).await.unwrap();
     let inbox = inbox::Inbox::builder(store).state(application.desk.clone()).build().await.unwrap();
     let id = application.schedule(1, Then::Schedule).await;
-    assert_eq!(inbox.process_pending().await.unwrap().completed, 1);
+    assert_eq!(inbox.process_some(1).await.unwrap().completed, 1);
     assert_eq!(application.booked().await, [1]);
     assert_eq!(application.outcome(id).await.0, DeliveryState::Completed);
     assert_eq!(inbox.process_pending().await.unwrap().completed, 1, "the follow-up");

@@ -10,7 +10,7 @@ async fn runs_after(table: &str, when: &str, strokes: u32, code: &str) -> u32 {
     let application = Application::start().await;
     let id = application.schedule(1, Then::Schedule).await;
     application.strike(table, when, strokes, &format!("RAISE SQLSTATE '{code}';")).await;
-    assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1, "{table} {code}");
+    assert_eq!(application.inbox.process_some(1).await.unwrap().completed, 1, "{table} {code}");
     assert_eq!(application.outcome(id).await, (DeliveryState::Completed, vec![]));
     assert_eq!(application.booked().await, [1]);
     assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1, "one follow-up");

@@ -11,7 +11,7 @@ async fn what_a_handler_schedules_in_its_transaction_is_stored_with_it_and_worke
     let application = Application::start().await;
     let id = application.schedule(1, Then::Schedule).await;
     let mut bell = application.inbox.store().bell().unwrap().listener();
-    assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1);
+    assert_eq!(application.inbox.process_some(1).await.unwrap().completed, 1);
     in_time(bell.heard()).await;
     let page = application.inbox.list(notices()).await.unwrap();
     assert_eq!(page.deliveries.len(), 1);
@@ -21,7 +21,7 @@ async fn what_a_handler_schedules_in_its_transaction_is_stored_with_it_and_worke
     let id = id.to_string();
     assert_eq!(message.causation_id.as_deref(), Some(&*id), "it follows from the command");
     assert_eq!(message.correlation_id.as_deref(), Some(&*id));
-    assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1);
+    assert_eq!(application.inbox.process_some(1).await.unwrap().completed, 1);
 }
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn the_handlers_own_statements_are_planned_as_the_database_has_it() {
                        FOR EACH ROW EXECUTE FUNCTION settled()";
     application.client.batch_execute(settled).await.unwrap();
     application.schedule(1, Then::LookAtPlans).await;
-    assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1);
+    assert_eq!(application.inbox.process_some(1).await.unwrap().completed, 1);
     let rows =
         application.client.query("SELECT n, how FROM planned ORDER BY n", &[]).await.unwrap();
     let planned: Vec<(i32, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();

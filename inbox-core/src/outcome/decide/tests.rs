@@ -25,7 +25,7 @@ fn attempt(attempt: u32) -> Tries {
 fn settled(tries: Tries, outcome: &Outcome, limits: &RetryLimits) -> Settlement {
     match decide(tries, outcome, limits, 7) {
         Decision::Settle(settlement) => settlement,
-        Decision::Repeat(after) => panic!("repeated after {after:?}"),
+        repeated => panic!("{repeated:?}"),
     }
 }
 
@@ -113,13 +113,17 @@ fn a_conflict_is_repeated_a_few_times_with_growing_pauses_and_then_is_the_error_
     let mut last = Duration::ZERO;
     for conflicts in 0..CONFLICTS {
         let tries = Tries { conflicts, ..attempt(1) };
-        let Decision::Repeat(after) = decide(tries, &outcome, &limits(9, 0), 0) else { panic!() };
+        let decision = decide(tries, &outcome, &limits(9, 0), 0);
+        let Decision::BeginAgain(after) = decision else { panic!("{decision:?}") };
         assert!(after > last);
         last = after;
     }
     let tries = Tries { conflicts: CONFLICTS, ..attempt(1) };
     let settlement = settled(tries, &outcome, &limits(9, 0));
     assert!(matches!(&settlement, Settlement::Retry { error, .. } if error.text == "no"));
+    // Then it is a failure like any other.
+    let decision = decide(tries, &outcome, &limits(9, 1), 0);
+    assert!(matches!(decision, Decision::Repeat(_)), "{decision:?}");
 }
 
 #[test]

@@ -114,6 +114,6 @@ pub(super) fn decided(tries: Tries, outcome: &Outcome, limits: &RetryLimits) -> 
     match decide(tries, outcome, limits, fastrand::u64(..)) {
         Decision::Settle(settlement) => settlement,
         // Nothing ran that could be repeated.
-        Decision::Repeat(_) => Settlement::Release,
+        Decision::Repeat(_) | Decision::BeginAgain(_) => Settlement::Release,
     }
 }
