@@ -15,7 +15,7 @@ use crate::insert::version;
 use crate::row::{column, headers_json, uuid};
 use crate::schedule::damaged;
 use crate::sql::Sql;
-use crate::value::{Json, Moment};
+use crate::value::{JsonText, Moment};
 
 type Value<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
@@ -63,7 +63,7 @@ impl Copy<'_> {
             Box::new(&message.tenant),
             Box::new(&message.contract),
             Box::new(version(message)?),
-            Box::new(Json::from(&message.payload)),
+            Box::new(JsonText::from(&message.payload)),
             Box::new(headers_json(&message.headers)),
             Box::new(&message.ordering_key),
             Box::new(&message.concurrency_key),

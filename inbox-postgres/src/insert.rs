@@ -13,7 +13,7 @@ use crate::row::{headers_json, message_id, timestamp, uuid};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
 use crate::store::Parameters;
-use crate::value::{Json, Moment, Span};
+use crate::value::{JsonText, Moment, Span};
 
 /// Stores what does not conflict, and answers when each of those was accepted.
 pub(crate) async fn insert(
@@ -45,7 +45,7 @@ async fn insert_one(
         &message.tenant,
         &message.contract,
         &version(message)?,
-        &Json::from(&message.payload),
+        &JsonText::from(&message.payload),
         &headers_json(&message.headers),
         &message.idempotency_key,
         &message.ordering_key,
@@ -87,7 +87,7 @@ async fn insert_many(
                 &each!(e => e.message.tenant.as_str()),
                 &each!(e => e.message.contract.as_str()),
                 &versions,
-                &each!(e => Json::from(&e.message.payload)),
+                &each!(e => JsonText::from(&e.message.payload)),
                 &each!(e => headers_json(&e.message.headers)),
                 &each!(e => e.message.idempotency_key.as_deref()),
                 &each!(e => e.message.ordering_key.as_deref()),

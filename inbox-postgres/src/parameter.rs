@@ -1,7 +1,7 @@
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
-use crate::value::{Json, Moment, Span};
+use crate::value::{Json, JsonText, Moment, Span};
 
 /// What a statement is given. A value knows its type in SQL, so a statement can be sent without asking the
 /// server first what it takes: behind a pooler, nobody would remember the answer.
@@ -41,6 +41,7 @@ typed! {
     String: TEXT, TEXT_ARRAY;
     Uuid: UUID, UUID_ARRAY;
     Json: JSONB, JSONB_ARRAY;
+    JsonText<'_>: JSONB, JSONB_ARRAY;
     Moment: TIMESTAMPTZ, TIMESTAMPTZ_ARRAY;
     Span: INTERVAL, INTERVAL_ARRAY;
 }

@@ -79,22 +79,38 @@ impl ToSql for Span {
 #[derive(Debug, Clone)]
 pub(crate) struct Json(pub(crate) Vec<u8>);
 
-impl From<&Payload> for Json {
-    fn from(payload: &Payload) -> Self {
-        Self(payload.as_bytes().to_vec())
+/// The same, borrowed: a payload is copied into what is sent, and nowhere else.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JsonText<'a>(&'a [u8]);
+
+impl<'a> From<&'a Payload> for JsonText<'a> {
+    fn from(payload: &'a Payload) -> Self {
+        Self(payload.as_bytes())
     }
 }
 
-impl ToSql for Json {
+impl ToSql for JsonText<'_> {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Refusal> {
         // The version of the format.
         out.extend_from_slice(&[1]);
-        out.extend_from_slice(&self.0);
+        out.extend_from_slice(self.0);
         Ok(IsNull::No)
     }
 
     fn accepts(ty: &Type) -> bool {
         *ty == Type::JSONB
+    }
+
+    to_sql_checked!();
+}
+
+impl ToSql for Json {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Refusal> {
+        JsonText(&self.0).to_sql(ty, out)
+    }
+
+    fn accepts(ty: &Type) -> bool {
+        JsonText::accepts(ty)
     }
 
     to_sql_checked!();
