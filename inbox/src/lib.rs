@@ -140,6 +140,10 @@ struct WriteYourOwnStore;
 #[doc = include_str!("../../docs/guides/host.md")]
 struct Host;
 
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../../docs/guides/outcomes.md")]
+struct OutcomesGuide;
+
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/guides/order.md")]
 struct Order;
