@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use inbox_core::settle::DeadReason;
-use inbox_core::store::{HostRecord, OrphanTerms, Store, StoreError};
+use inbox_core::store::{HostRecord, Maintain as _, OrphanTerms, Store, StoreError};
 use tokio::time::Instant;
 
 use super::ChoreName;
@@ -42,7 +42,7 @@ impl<S: Store> Chore<S> for Orphans {
         let grace = inbox.parts().host.orphan_grace;
         let terms = OrphanTerms { grace, alive_for: HostRecord::ALIVE_FOR };
         let store_now = inbox.scheduler().clock().now();
-        let dead = inbox.store().give_up_orphans(terms, PAGE, store_now).await?;
+        let dead = inbox.port().give_up_orphans(terms, PAGE, store_now).await?;
         if dead > 0 {
             tracing::error!(dead, reason = %DeadReason::Orphaned, "deliveries dead-lettered");
             shared.observers.tell(|| Event::Orphaned(dead));

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use inbox_core::settle::DeadReason;
-use inbox_core::store::{Reclaimed, Store, StoreError};
+use inbox_core::store::{Maintain as _, Reclaimed, Store, StoreError};
 use tokio::time::Instant;
 
 use super::ChoreName;
@@ -55,7 +55,7 @@ impl Reclaim {
         let inbox = &shared.inbox;
         if self.is_away {
             // To reclaim nothing tells whether the store is back, and takes nobody's lease.
-            inbox.store().reclaim(0, inbox.scheduler().clock().now()).await?;
+            inbox.port().reclaim(0, inbox.scheduler().clock().now()).await?;
             self.not_before = Instant::now() + GRACE;
             self.is_away = false;
         }
@@ -79,7 +79,7 @@ impl Reclaim {
 pub(super) async fn reclaim_expired<S: Store>(inbox: &Inbox<S>) -> Result<Reclaimed, StoreError> {
     let mut all = Reclaimed::default();
     for _ in 0..MOST {
-        let reclaimed = inbox.store().reclaim(PAGE, inbox.scheduler().clock().now()).await?;
+        let reclaimed = inbox.port().reclaim(PAGE, inbox.scheduler().clock().now()).await?;
         let Reclaimed { returned, dead, cancelled } = reclaimed;
         if dead > 0 {
             tracing::error!(dead, reason = %DeadReason::LeaseExpired, "deliveries dead-lettered");
