@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use inbox_core::Now;
 use inbox_core::store::{
-    KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreFuture,
+    DeadDelivery, KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreFuture,
 };
 
 use super::{Port, StoreVerb};
@@ -17,8 +17,8 @@ impl<S: Maintain> Maintain for Port<S> {
         reclaim(limit: u32, now: Now) -> Reclaimed => Reclaim, |all| Some(all.moved());
         announce(host: &str, serves: Vec<Served>, now: Now) -> () => Heartbeat, |()| None;
         leave(host: &str) -> () => Deregister, |()| None;
-        give_up_orphans(terms: OrphanTerms, limit: u32, now: Now) -> u64
-            => DeadLetterOrphans, |dead| Some(*dead);
+        give_up_orphans(terms: OrphanTerms, limit: u32, now: Now) -> Vec<DeadDelivery>
+            => DeadLetterOrphans, |dead| Some(dead.len() as u64);
         // It repairs lanes and slots, which are no deliveries.
         mend(limit: u32, now: Now) -> u64 => Repair, |_| None;
         check() -> () => Check, |()| None;

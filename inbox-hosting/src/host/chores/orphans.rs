@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::ChoreName;
 use super::beats::SIGHT;
 use super::chore::{Chore, Round};
+use super::dead_log::DeadLog;
 use super::pages::PAGE;
 use crate::host::Event;
 use crate::host::shared::Shared;
@@ -43,8 +44,8 @@ impl<S: Store> Chore<S> for Orphans {
         let terms = OrphanTerms { grace, alive_for: HostRecord::ALIVE_FOR };
         let store_now = inbox.scheduler().clock().now();
         let dead = inbox.port().give_up_orphans(terms, PAGE, store_now).await?;
-        if dead > 0 {
-            tracing::error!(dead, reason = %DeadReason::Orphaned, "deliveries dead-lettered");
+        if !dead.is_empty() {
+            DeadLog::new(DeadReason::Orphaned).log(&dead);
             shared.observers.tell(|| Event::Orphaned(dead));
         }
         Ok(Round::Done)

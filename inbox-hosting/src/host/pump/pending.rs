@@ -142,7 +142,7 @@ impl<S: Store> Pending<S> {
     async fn work_off(&mut self, most: u64) -> Result<PendingReport, StoreError> {
         let inbox = self.0.shared.inbox.clone();
         let reclaimed = chores::once(&inbox).await?;
-        self.0.processed.dead += reclaimed.dead;
+        self.0.processed.dead += reclaimed.dead.len() as u64;
         self.0.processed.cancelled += reclaimed.cancelled;
         loop {
             let leased = self.0.leased;
