@@ -1,4 +1,6 @@
-use inbox_core::store::{HostRecord, KnownRoute, RouteRecord, Store, StoreError};
+use inbox_core::store::{
+    HostRecord, Inspect as _, KnownRoute, Maintain as _, RouteRecord, Store, StoreError,
+};
 
 use crate::Inbox;
 
@@ -12,7 +14,7 @@ impl<S: Store> Inbox<S> {
     /// When the store fails.
     pub async fn routes(&self) -> Result<Vec<RouteRecord>, StoreError> {
         let now = self.scheduler().clock().now();
-        self.store().routes(HostRecord::ALIVE_FOR, now).await
+        self.port().routes(HostRecord::ALIVE_FOR, now).await
     }
 
     /// The hosts that made themselves known and have not left.
@@ -20,7 +22,7 @@ impl<S: Store> Inbox<S> {
     /// # Errors
     /// When the store fails.
     pub async fn hosts(&self) -> Result<Vec<HostRecord>, StoreError> {
-        self.store().hosts().await
+        self.port().hosts().await
     }
 
     /// Gives a handler key nothing new of a contract, whatever programs register it; what it has is
@@ -34,7 +36,7 @@ impl<S: Store> Inbox<S> {
         contract: &str,
         handler_key: &str,
     ) -> Result<Vec<KnownRoute>, StoreError> {
-        self.store().retire(contract, handler_key, self.scheduler().clock().now()).await
+        self.port().retire(contract, handler_key, self.scheduler().clock().now()).await
     }
 
     /// Gives a handler key what is new of a contract again: after it was retired, or, in a rollback,
@@ -48,12 +50,12 @@ impl<S: Store> Inbox<S> {
         contract: &str,
         handler_key: &str,
     ) -> Result<Vec<KnownRoute>, StoreError> {
-        self.store().restore(contract, handler_key, self.scheduler().clock().now()).await
+        self.port().restore(contract, handler_key, self.scheduler().clock().now()).await
     }
 
     /// Says that this program is there no more.
     pub(crate) async fn leave(&self) -> Result<(), StoreError> {
         self.parts().beats.miss();
-        self.store().leave(self.host()).await
+        self.port().leave(self.host()).await
     }
 }

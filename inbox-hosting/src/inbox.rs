@@ -6,13 +6,14 @@ use inbox_core::message::MessageId;
 use inbox_core::registry::Registry;
 use inbox_core::schedule::{Scheduler, Start};
 use inbox_core::store::{
-    Cancelled, DeliveryFilter, Lane, LaneFilter, LaneRecord, LeaseToken, MessageRecord, Page,
-    Store, StoreError,
+    Cancelled, DeliveryFilter, Inspect as _, Lane, LaneFilter, LaneRecord, LeaseToken,
+    MessageRecord, Page, Store, StoreError,
 };
 
 use crate::InboxBuilder;
 use crate::handlers::Handlers;
 use crate::host::{Beats, Control, HostControl, HostOptions};
+use crate::port::Port;
 
 /// A store together with the handlers of this program: schedules commands and runs what is due.
 ///
@@ -24,8 +25,10 @@ pub struct Inbox<S> {
 
 /// What an inbox is made of.
 pub(crate) struct Parts<S> {
+    // The scheduler's store, for all that is asked of it from here.
+    pub(crate) port: Arc<Port<S>>,
     pub(crate) scheduler: Scheduler<S>,
-    // The same scheduler, for handlers.
+    // The same scheduler on the port, for handlers.
     pub(crate) erased: Scheduler,
     pub(crate) registry: Registry,
     pub(crate) handlers: Handlers,
@@ -78,7 +81,7 @@ impl<S: Store> Inbox<S> {
     /// # Errors
     /// When the store fails.
     pub async fn status(&self, id: MessageId) -> Result<Option<MessageRecord>, StoreError> {
-        self.store().show(id).await
+        self.port().show(id).await
     }
 
     /// Deliveries that match `filter`, a page at a time: `DeliveryFilter::in_state(state)` for the
@@ -87,7 +90,7 @@ impl<S: Store> Inbox<S> {
     /// # Errors
     /// When the store fails.
     pub async fn list(&self, filter: DeliveryFilter) -> Result<Page, StoreError> {
-        self.store().list(filter).await
+        self.port().list(filter).await
     }
 
     /// Gives a dead delivery all its attempts again. Answers whether there was one.
@@ -95,7 +98,7 @@ impl<S: Store> Inbox<S> {
     /// # Errors
     /// When the store fails.
     pub async fn retry(&self, id: MessageId, handler_key: &str) -> Result<bool, StoreError> {
-        self.store().retry(id, handler_key, self.scheduler().clock().now()).await
+        self.port().retry(id, handler_key, self.scheduler().clock().now()).await
     }
 
     /// Cancels every delivery of a message that has not come to its end. What no worker holds is
@@ -107,7 +110,7 @@ impl<S: Store> Inbox<S> {
     /// # Errors
     /// When the store fails.
     pub async fn cancel(&self, id: MessageId) -> Result<Cancelled, StoreError> {
-        self.store().cancel(id, None, self.scheduler().clock().now()).await
+        self.port().cancel(id, None, self.scheduler().clock().now()).await
     }
 
     /// Gives every delivery of a message that is ready or waiting another start, and answers how
@@ -117,7 +120,7 @@ impl<S: Store> Inbox<S> {
     /// # Errors
     /// When the store fails.
     pub async fn reschedule(&self, id: MessageId, start: Start) -> Result<u64, StoreError> {
-        self.store().reschedule(id, None, start, self.scheduler().clock().now()).await
+        self.port().reschedule(id, None, start, self.scheduler().clock().now()).await
     }
 
     /// Lanes that are in use: of the deliveries that share an ordering key, the one whose turn it is, and how
@@ -126,7 +129,7 @@ impl<S: Store> Inbox<S> {
     /// # Errors
     /// When the store fails.
     pub async fn lanes(&self, filter: LaneFilter) -> Result<Vec<LaneRecord>, StoreError> {
-        self.store().lanes(filter).await
+        self.port().lanes(filter).await
     }
 
     /// Lets the next one of a lane have its turn whose head is dead. The dead one stays where it is; if it is
@@ -135,7 +138,11 @@ impl<S: Store> Inbox<S> {
     /// # Errors
     /// When the store fails.
     pub async fn let_pass(&self, lane: &Lane) -> Result<bool, StoreError> {
-        self.store().let_pass(lane, self.scheduler().clock().now()).await
+        self.port().let_pass(lane, self.scheduler().clock().now()).await
+    }
+
+    pub(crate) fn port(&self) -> &Arc<Port<S>> {
+        &self.parts.port
     }
 
     pub(crate) fn parts(&self) -> &Parts<S> {

@@ -13,6 +13,7 @@
 //! | `run_now` | handlers run at once, storing nothing |
 //! | `host` | the loops that go on until they are told to stop |
 //! | `fleet` | routes and hosts: what operators do |
+//! | `port` | the store as all of them see it: each call with a span, a duration and a count |
 
 mod builder;
 mod error;
@@ -20,6 +21,7 @@ mod fleet;
 mod handlers;
 mod host;
 mod inbox;
+mod port;
 mod run_now;
 
 pub use builder::InboxBuilder;
@@ -29,4 +31,5 @@ pub use host::{
     HostPhase, Load, LoopHealth, Observer, PendingReport, ShutdownReport, shutdown_signal,
 };
 pub use inbox::Inbox;
+pub use port::{MeterReading, StoreVerb, VerbCounts};
 pub use run_now::RunNowError;

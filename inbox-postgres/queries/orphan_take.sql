@@ -135,4 +135,4 @@ dead AS (
     FROM clock, taken
     ON CONFLICT DO NOTHING
 )
-SELECT count(*) FROM taken
+SELECT message_id, attempts FROM taken

@@ -1,7 +1,7 @@
 -- lease → ready, dead or done, for leases that have expired. The first time the deliveries become
 -- suspects and nothing is counted; a suspect's own expired lease counts, and with its last attempt it
--- is dead. One that was cancelled meanwhile is done. A suspect is alone in its lease. Answers how many went
--- where, what is over, and which leases are.
+-- is dead. One that was cancelled meanwhile is done. A suspect is alone in its lease. Answers how many are
+-- ready and done, what is over, which leases are, and the dead by name.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -84,8 +84,11 @@ attempt AS (
     FROM lost
     WHERE suspect AND place <> 'done'
 )
-SELECT count(*) FILTER (WHERE place = 'ready'), count(*) FILTER (WHERE place = 'dead'),
-       count(*) FILTER (WHERE place = 'done'),
+SELECT count(*) FILTER (WHERE place = 'ready'), count(*) FILTER (WHERE place = 'done'),
        coalesce(array_agg(message_id) FILTER (WHERE place <> 'ready'), '{}'),
-       ARRAY(SELECT token FROM expired)
+       ARRAY(SELECT token FROM expired),
+       -- In one order, so that they belong together.
+       ARRAY(SELECT message_id FROM lost WHERE place = 'dead' ORDER BY message_id, handler_key),
+       ARRAY(SELECT handler_key FROM lost WHERE place = 'dead' ORDER BY message_id, handler_key),
+       ARRAY(SELECT attempt FROM lost WHERE place = 'dead' ORDER BY message_id, handler_key)
 FROM lost

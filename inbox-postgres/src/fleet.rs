@@ -3,11 +3,11 @@ use std::time::Duration;
 
 use inbox_core::Now;
 use inbox_core::settle::ErrorReport;
-use inbox_core::store::{HostRecord, OrphanTerms, RouteRecord, Served, StoreError};
+use inbox_core::store::{DeadDelivery, HostRecord, OrphanTerms, RouteRecord, Served, StoreError};
 use tokio_postgres::Row;
 
 use crate::PostgresStore;
-use crate::row::{column, timestamp};
+use crate::row::{column, count, message_id, timestamp};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
 use crate::store::Parameters;
@@ -52,23 +52,33 @@ impl PostgresStore {
         OrphanTerms { grace, alive_for }: OrphanTerms,
         limit: u32,
         now: Now,
-    ) -> Result<u64, StoreError> {
+    ) -> Result<Vec<DeadDelivery>, StoreError> {
         let (moment, alive_for) = (moment(now), Span(alive_for));
         let forgotten = Span(alive_for.0.saturating_mul(FORGOTTEN_AFTER));
         self.query(Sql::orphan_clear, &[&moment, &alive_for, &forgotten]).await?;
         let due = self.query(Sql::orphan_mark, &[&moment, &alive_for, &Span(grace)]).await?;
-        let (mut moved, limit) = (0, u64::from(limit));
+        let (mut dead, limit) = (Vec::new(), limit as usize);
         for row in &due {
             let handler_key: String = column(row, 0).map_err(damaged)?;
             let live: Vec<String> = column(row, 1).map_err(damaged)?;
             let error = ErrorReport::orphaned(&handler_key, &live);
-            let left = i64::try_from(limit - moved).unwrap_or(i64::MAX);
+            let left = i64::try_from(limit.saturating_sub(dead.len())).unwrap_or(i64::MAX);
             let parameters: Parameters<'_> =
                 &[&moment, &handler_key, &alive_for, &left, &error.error_type, &error.text];
-            moved += self.count(Sql::orphan_take, parameters).await?;
+            for row in &self.query(Sql::orphan_take, parameters).await? {
+                dead.push(orphan(row, &handler_key).map_err(damaged)?);
+            }
         }
-        Ok(moved)
+        Ok(dead)
     }
+}
+
+fn orphan(row: &Row, handler_key: &str) -> Result<DeadDelivery, String> {
+    Ok(DeadDelivery {
+        message_id: message_id(row, 0)?,
+        handler_key: handler_key.to_owned(),
+        attempts: count(row, 1)?,
+    })
 }
 
 fn host(row: &Row) -> Result<HostRecord, String> {

@@ -1,14 +1,17 @@
 use std::time::Duration;
 
 use inbox_core::Now;
+use inbox_core::message::MessageId;
 use inbox_core::settle::ErrorReport;
 use inbox_core::store::{
-    KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreError, StoreFuture,
+    DeadDelivery, KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreError,
+    StoreFuture,
 };
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::row::{column, timestamp};
+use crate::row::{Unreadable, column, timestamp};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
 use crate::store::Parameters;
@@ -62,10 +65,11 @@ impl Maintain for PostgresStore {
             if returned > 0 {
                 self.ring_here();
             }
-            let over: Vec<Uuid> = column(row, 3).map_err(damaged)?;
-            let tokens: Vec<Uuid> = column(row, 4).map_err(damaged)?;
+            let (cancelled, dead) = (count(1)?, dead(row).map_err(damaged)?);
+            let over: Vec<Uuid> = column(row, 2).map_err(damaged)?;
+            let tokens: Vec<Uuid> = column(row, 3).map_err(damaged)?;
             self.hand_on_after(&over, &tokens, now).await?;
-            Ok(Reclaimed { returned, dead: count(1)?, cancelled: count(2)? })
+            Ok(Reclaimed { returned, dead, cancelled })
         })
     }
 
@@ -79,7 +83,12 @@ impl Maintain for PostgresStore {
         Box::pin(async move { self.query(Sql::leave, &[&host]).await.map(drop) })
     }
 
-    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+    fn give_up_orphans(
+        &self,
+        terms: OrphanTerms,
+        limit: u32,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<DeadDelivery>> {
         Box::pin(self.give_up(terms, limit, now))
     }
 
@@ -96,6 +105,19 @@ impl Maintain for PostgresStore {
     fn check(&self) -> StoreFuture<'_, ()> {
         Box::pin(answer_within(CHECK.min(self.call_timeout()), self.validate_schema()))
     }
+}
+
+/// The dead of `reclaim.sql`, in three columns of the same length.
+fn dead(row: &Row) -> Result<Vec<DeadDelivery>, Unreadable> {
+    let (ids, keys): (Vec<Uuid>, Vec<String>) = (column(row, 4)?, column(row, 5)?);
+    let attempts: Vec<i32> = column(row, 6)?;
+    let dead =
+        ids.into_iter().zip(keys).zip(attempts).map(|((id, handler_key), attempts)| DeadDelivery {
+            message_id: MessageId::from_u128(id.as_u128()),
+            handler_key,
+            attempts: attempts.unsigned_abs(),
+        });
+    Ok(dead.collect())
 }
 
 impl PostgresStore {

@@ -12,8 +12,8 @@ use inbox_core::Now;
 use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::Start;
 use inbox_core::store::{
-    Accepted, Cancelled, DeliveryCount, DeliveryFilter, DeliveryState, HostRecord, Inspect,
-    KnownRoute, Lane, LaneFilter, LaneRecord, Lease, LeaseLost, LeaseRequest, LeaseStore,
+    Accepted, Cancelled, DeadDelivery, DeliveryCount, DeliveryFilter, DeliveryState, HostRecord,
+    Inspect, KnownRoute, Lane, LaneFilter, LaneRecord, Lease, LeaseLost, LeaseRequest, LeaseStore,
     LeaseToken, Maintain, MessageRecord, OrphanTerms, Page, Reclaimed, Renewed, Route, RouteRecord,
     Served, Settle, StateStore, Store, StoreFuture, Writer,
 };
@@ -152,7 +152,12 @@ impl Maintain for ByRole {
         self.worker.leave(host)
     }
 
-    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+    fn give_up_orphans(
+        &self,
+        terms: OrphanTerms,
+        limit: u32,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<DeadDelivery>> {
         self.worker.give_up_orphans(terms, limit, now)
     }
 }

@@ -128,9 +128,9 @@ async fn two_orphans() -> (PostgresDatabase, PostgresStore, [MessageId; 2]) {
     (database, store, both)
 }
 
-async fn give_up(store: &PostgresStore) -> u64 {
+async fn give_up(store: &PostgresStore) -> usize {
     let terms = OrphanTerms { grace: Duration::ZERO, alive_for: Duration::from_hours(1) };
-    store.give_up_orphans(terms, 10, Now::OfStore).await.unwrap()
+    store.give_up_orphans(terms, 10, Now::OfStore).await.unwrap().len()
 }
 
 #[tokio::test]

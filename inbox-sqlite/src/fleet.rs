@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use inbox_core::Timestamp;
 use inbox_core::settle::{DeadReason, ErrorReport};
-use inbox_core::store::{HostRecord, OrphanTerms, RouteRecord, Served};
+use inbox_core::store::{DeadDelivery, HostRecord, OrphanTerms, RouteRecord, Served};
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, Result, Row, params};
 
@@ -71,13 +71,13 @@ pub(crate) fn give_up_orphans(
     OrphanTerms { grace, alive_for }: OrphanTerms,
     limit: u32,
     now: Timestamp,
-) -> Result<u64> {
+) -> Result<Vec<DeadDelivery>> {
     let alive_since = before(now, alive_for);
     let mut select = connection.prepare_cached(sql!("orphan_live"))?;
     let (hosts, keys): (i64, String) =
         select.query_row([alive_since], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if hosts == 0 {
-        return Ok(0);
+        return Ok(Vec::new());
     }
     let forgotten = before(now, alive_for.saturating_mul(FORGOTTEN_AFTER));
     connection.prepare_cached(sql!("orphan_forget"))?.execute([forgotten])?;
@@ -88,11 +88,12 @@ pub(crate) fn give_up_orphans(
     let due = due.query_map([before(now, grace)], |row| row.get(0))?;
     let due = due.collect::<Result<Vec<String>>>()?;
     let live: Vec<String> = serde_json::from_str(&keys).unwrap_or_default();
-    let mut moved = 0;
+    let mut dead = Vec::new();
     for handler_key in due {
-        moved += give_up(connection, &handler_key, &live, limit - moved, now)?;
+        let left = limit.saturating_sub(u32::try_from(dead.len()).unwrap_or(limit));
+        dead.extend(give_up(connection, &handler_key, &live, left, now)?);
     }
-    Ok(moved.into())
+    Ok(dead)
 }
 
 fn give_up(
@@ -101,7 +102,7 @@ fn give_up(
     live: &[String],
     limit: u32,
     now: Timestamp,
-) -> Result<u32> {
+) -> Result<Vec<DeadDelivery>> {
     let mut take = connection.prepare_cached(sql!("orphan_take"))?;
     let taken = take.query_map(params![handler_key, limit], |row| {
         let (version, priority, attempts): (i64, i64, u32) =
@@ -127,7 +128,12 @@ fn give_up(
             now.as_micros()
         ])?;
     }
-    Ok(u32::try_from(taken.len()).unwrap_or(limit))
+    let named = |(message_id, _, _, attempts, _)| DeadDelivery {
+        message_id,
+        handler_key: handler_key.to_owned(),
+        attempts,
+    };
+    Ok(taken.into_iter().map(named).collect())
 }
 
 /// So long before `now`, as it is stored.

@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
 use inbox_core::store::{
-    KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreError, StoreFuture,
+    DeadDelivery, KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreError,
+    StoreFuture,
 };
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
@@ -72,7 +73,12 @@ impl Maintain for SqliteStore {
         }))
     }
 
-    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+    fn give_up_orphans(
+        &self,
+        terms: OrphanTerms,
+        limit: u32,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<DeadDelivery>> {
         Box::pin(self.write(move |connection| {
             fleet::give_up_orphans(connection, terms, limit, now.or_else(Timestamp::now))
         }))
@@ -161,7 +167,11 @@ fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Result<Reclai
             }
             (true, true) => {
                 held.dead(connection, DeadReason::LeaseExpired, &error, now)?;
-                reclaimed.dead += 1;
+                reclaimed.dead.push(DeadDelivery {
+                    message_id: held.message_id,
+                    attempts: held.attempt,
+                    handler_key: held.handler_key,
+                });
                 continue;
             }
         }

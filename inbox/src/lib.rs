@@ -85,8 +85,8 @@ pub mod settle {
 pub mod hosting {
     pub use inbox_hosting::{
         ChoreName, DeliveryInfo, Event, Health, HostControl, HostError, HostHandle, HostLoop,
-        HostPhase, InboxBuilder, Load, LoopHealth, Observer, PendingReport, RunNowError,
-        ShutdownReport, shutdown_signal,
+        HostPhase, InboxBuilder, Load, LoopHealth, MeterReading, Observer, PendingReport,
+        RunNowError, ShutdownReport, StoreVerb, VerbCounts, shutdown_signal,
     };
 }
 

@@ -10,7 +10,7 @@ use inbox::message::Envelope;
 use inbox::schedule::Start;
 use inbox::sqlite::SqliteStore;
 use inbox::store::{
-    Accepted, Bell, Cancelled, Clock, DeliveryCount, DeliveryFilter, DeliveryState,
+    Accepted, Bell, Cancelled, Clock, DeadDelivery, DeliveryCount, DeliveryFilter, DeliveryState,
     HandlerTransactions, HostRecord, Inspect, KnownRoute, Lane, LaneFilter, LaneRecord, Lease,
     LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Maintain, MessageRecord, Now, OrphanTerms,
     Page, Reclaimed, Renewed, Route, RouteRecord, Served, Settle, StateStore, StoreError,
@@ -372,7 +372,12 @@ impl Maintain for FaultyStore {
         self.meet(Verb::Leave, self.store.leave(host))
     }
 
-    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+    fn give_up_orphans(
+        &self,
+        terms: OrphanTerms,
+        limit: u32,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<DeadDelivery>> {
         self.meet(Verb::GiveUpOrphans, self.store.give_up_orphans(terms, limit, now))
     }
 

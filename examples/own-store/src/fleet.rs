@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use inbox::Timestamp;
 use inbox::settle::{DeadReason, ErrorReport};
-use inbox::store::{HostRecord, OrphanTerms, RouteRecord, Served};
+use inbox::store::{DeadDelivery, HostRecord, OrphanTerms, RouteRecord, Served};
 
 use crate::table::{Place, Table};
 
@@ -47,10 +47,10 @@ impl Table {
         OrphanTerms { grace, alive_for }: OrphanTerms,
         limit: usize,
         now: Timestamp,
-    ) -> u64 {
+    ) -> Vec<DeadDelivery> {
         if self.live(alive_for, now).next().is_none() {
             // Nobody would serve anything: that says nothing about these keys.
-            return 0;
+            return Vec::new();
         }
         let served = self.live(alive_for, now).flat_map(|host| &host.serves);
         let served: BTreeSet<_> = served.map(|served| served.handler_key.clone()).collect();
@@ -76,12 +76,14 @@ impl Table {
         self.keep_turns(&mut orphans);
         orphans.truncate(limit);
         let live: Vec<_> = served.into_iter().collect();
+        let mut dead = Vec::new();
         for name in &orphans {
             let error = ErrorReport::orphaned(name.1.as_deref().unwrap_or_default(), &live).text;
             let reason = DeadReason::Orphaned.as_str();
             self.enter_lane(name, now);
             self.move_to(name, Place::Dead { reason, error, at: now });
+            dead.push(self.dead_delivery(name));
         }
-        orphans.len() as u64
+        dead
     }
 }

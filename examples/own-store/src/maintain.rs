@@ -2,7 +2,9 @@ use std::time::Duration;
 
 use inbox::Timestamp;
 use inbox::store::Now;
-use inbox::store::{KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreFuture};
+use inbox::store::{
+    DeadDelivery, KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreFuture,
+};
 
 use crate::MemoryStore;
 use crate::table::{Name, Place, Row, Table};
@@ -53,7 +55,12 @@ impl Maintain for MemoryStore {
         self.verb(move |table| drop(table.hosts.remove(&host)))
     }
 
-    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64> {
+    fn give_up_orphans(
+        &self,
+        terms: OrphanTerms,
+        limit: u32,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<DeadDelivery>> {
         self.verb(move |table| {
             table.give_up_orphans(terms, limit as usize, now.or_else(Timestamp::now))
         })

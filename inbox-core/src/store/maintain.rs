@@ -2,9 +2,10 @@ use std::time::Duration;
 
 use super::{OrphanTerms, Served, StoreFuture};
 use crate::Now;
+use crate::message::MessageId;
 
 /// What keeps deliveries moving when nobody asks for it. A verb with a limit works on a bounded
-/// number of rows and answers how many it moved; fewer than `limit` means that nothing is left.
+/// number of rows and answers how many it moved, or which; fewer than `limit` means that nothing is left.
 pub trait Maintain: Send + Sync + 'static {
     /// Makes known which handler keys take which contracts: from now on a message of the contract
     /// has a delivery for each. A key in `supersedes` is given nothing new of that contract any more, not even if a
@@ -68,8 +69,13 @@ pub trait Maintain: Send + Sync + 'static {
     ///
     /// Of a [lane](super::Lane), its head alone, which keeps it: those behind have not had their turn.
     ///
-    /// Any number of hosts may do it at once. Answers how many are dead now.
-    fn give_up_orphans(&self, terms: OrphanTerms, limit: u32, now: Now) -> StoreFuture<'_, u64>;
+    /// Any number of hosts may do it at once. Answers which are dead now, in no particular order.
+    fn give_up_orphans(
+        &self,
+        terms: OrphanTerms,
+        limit: u32,
+        now: Now,
+    ) -> StoreFuture<'_, Vec<DeadDelivery>>;
 
     /// Brings lanes and slots back that nobody would: those of deliveries which are gone, and those that
     /// others wait behind although nobody holds them. Every verb hands them on by itself; this is for what
@@ -117,12 +123,12 @@ impl KnownRoute {
 }
 
 /// What became of expired leases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reclaimed {
     /// Deliveries that are ready again.
     pub returned: u64,
-    /// Deliveries whose last attempt this was.
-    pub dead: u64,
+    /// Deliveries whose last attempt this was, in no particular order.
+    pub dead: Vec<DeadDelivery>,
     /// Deliveries that someone had cancelled.
     pub cancelled: u64,
 }
@@ -131,6 +137,18 @@ impl Reclaimed {
     /// All deliveries that were moved.
     #[must_use]
     pub const fn moved(&self) -> u64 {
-        self.returned + self.dead + self.cancelled
+        self.returned + self.dead.len() as u64 + self.cancelled
     }
+}
+
+/// A delivery that a verb has dead-lettered although no worker asked for it, by name: whoever called the verb
+/// is the only one who can report it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DeadDelivery {
+    /// The message.
+    pub message_id: MessageId,
+    /// The key that the delivery is stored under.
+    pub handler_key: String,
+    /// The attempts that were counted.
+    pub attempts: u32,
 }

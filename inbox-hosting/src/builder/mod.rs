@@ -16,13 +16,14 @@ use inbox_core::registry::{
 };
 use inbox_core::request::Request;
 use inbox_core::schedule::{Codec, Limits, Scheduler};
-use inbox_core::store::Store;
+use inbox_core::store::{Maintain as _, StateStore as _, Store, Writer};
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::handlers::Handlers;
 use crate::host::{Beats, Control, HostOptions};
 use crate::inbox::Parts;
+use crate::port::Port;
 use crate::{Error, Inbox};
 
 /// After a crash, deliveries come back when their leases expire.
@@ -166,7 +167,8 @@ impl<S: Store> InboxBuilder<S> {
         let mut problems = self.problems;
         // For handlers that schedule within a transaction of their own.
         let mut registry = self.registry.state(self.scheduler.clone());
-        let transactions = self.scheduler.store().transactions();
+        let port = Arc::new(Port::new(Arc::clone(self.scheduler.store())));
+        let transactions = port.transactions();
         if let Some(transactions) = &transactions {
             registry = registry.transactions(&**transactions);
         }
@@ -185,21 +187,22 @@ impl<S: Store> InboxBuilder<S> {
         if !problems.is_empty() {
             return Err(RegistryError::new(problems).into());
         }
-        let (store, now) = (self.scheduler.store(), self.scheduler.clock().now());
+        let now = self.scheduler.clock().now();
         let routes = handlers.routes();
         // Who only schedules tells the store nothing, and its role need not be allowed to.
         if !routes.is_empty() {
-            handlers.warn_about(&store.register_routes(routes, now).await?);
+            handlers.warn_about(&port.register_routes(routes, now).await?);
         }
         Ok(Inbox::new(Parts {
-            erased: self.scheduler.erased(),
+            erased: self.scheduler.with_store(Arc::clone(&port) as Arc<dyn Writer>),
             scheduler: self.scheduler,
             registry,
             handlers,
             lease_duration: self.lease_duration,
-            control: Arc::new(Control::new(self.host.stall_after)),
+            control: Arc::new(Control::new(self.host.stall_after, Arc::clone(port.meter()))),
             host: self.host,
             beats: Beats::default(),
+            port,
         }))
     }
 }

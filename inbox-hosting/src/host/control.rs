@@ -7,6 +7,7 @@ use tokio::time::Instant;
 
 use super::board::Board;
 use super::{Health, HostPhase, Load};
+use crate::port::{Meter, MeterReading};
 
 /// What a host obeys, and where it says how it is.
 #[derive(Debug)]
@@ -17,16 +18,18 @@ pub(crate) struct Control {
     /// Whether the pump holds nothing, and will not lease either.
     pub(crate) rests: watch::Sender<bool>,
     pub(crate) board: Board,
+    pub(crate) meter: Arc<Meter>,
 }
 
 impl Control {
-    pub(crate) fn new(stall_after: Duration) -> Self {
+    pub(crate) fn new(stall_after: Duration, meter: Arc<Meter>) -> Self {
         Self {
             phase: watch::Sender::default(),
             paused: watch::Sender::default(),
             load: watch::Sender::default(),
             rests: watch::Sender::default(),
             board: Board::new(stall_after),
+            meter,
         }
     }
 }
@@ -83,6 +86,12 @@ impl HostControl {
             load: *self.0.load.borrow(),
             loops: self.0.board.read(),
         }
+    }
+
+    /// What this inbox has asked of its store, by verb, since it was built. Asks nobody and never waits.
+    #[must_use]
+    pub fn meter(&self) -> MeterReading {
+        self.0.meter.read()
     }
 
     /// Leases nothing more until it is resumed. What the host holds is finished.

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use inbox_core::store::Store;
+use inbox_core::store::{LeaseStore as _, Store};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -31,7 +31,7 @@ pub(super) fn loops<S: Store>(inbox: &Inbox<S>) -> Vec<(HostLoop, Duration)> {
         let work = [HostLoop::Pump, HostLoop::Settler, HostLoop::Renewer];
         loops.extend(work.map(|name| (name, ROUND)));
         loops.extend(chores::all::<S>().iter().map(|chore| (chore.name, chore.interval)));
-        if inbox.store().listen().is_some() {
+        if inbox.port().listen().is_some() {
             loops.push((HostLoop::Listener, listen::ROUND));
         }
     }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use inbox_core::store::{Store, StoreError, StoreErrorKind};
+use inbox_core::store::{LeaseStore as _, Maintain as _, Store, StoreError, StoreErrorKind};
 
 use super::HostLoop;
 use super::pause::Pause;
@@ -21,7 +21,7 @@ pub(super) async fn listen<S: Store>(shared: Arc<Shared<S>>) {
     let mut pause = Pause::new(Duration::from_millis(100), Duration::from_secs(5));
     loop {
         let deaf = Deaf(&shared);
-        let Some(connecting) = shared.inbox.store().listen() else { return };
+        let Some(connecting) = shared.inbox.port().listen() else { return };
         let ended = match connecting.await {
             Ok(mut listening) => {
                 shared.listens.store(true, Ordering::Relaxed);
@@ -59,7 +59,7 @@ pub(super) async fn probe<S: Store>(shared: Arc<Shared<S>>) {
     let board = &shared.control.board;
     let patience = shared.options().stall_after.max(ROUND);
     loop {
-        match tokio::time::timeout(patience, shared.inbox.store().check()).await {
+        match tokio::time::timeout(patience, shared.inbox.port().check()).await {
             Ok(Ok(())) => board.well(HostLoop::Probe),
             Ok(Err(error)) => board.failed(HostLoop::Probe, &error),
             Err(_) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use inbox_core::message::Delivery;
 use inbox_core::message::MessageId;
 use inbox_core::request::Attempt;
-use inbox_core::store::{DeliveryState, Reclaimed};
+use inbox_core::store::{DeadDelivery, DeliveryState, Reclaimed};
 use tokio::sync::oneshot;
 
 use super::HostLoop;
@@ -51,9 +51,9 @@ pub enum Event {
     /// This host reclaimed expired leases of vanished workers. Deliveries whose last attempt that was are
     /// dead, and in no other event.
     Reclaimed(Reclaimed),
-    /// This host gave up so many deliveries because no live host serves their handler keys. They are in
+    /// This host dead-lettered these deliveries because no live host serves their handler keys. They are in
     /// no other event.
-    Orphaned(u64),
+    Orphaned(Vec<DeadDelivery>),
     /// A loop failed as it never should, and is started again after a while.
     Restarting(HostLoop),
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox_core::store::{Renewer, Store, StoreError, StoreErrorKind};
+use inbox_core::store::{LeaseStore as _, Renewer, Store, StoreError, StoreErrorKind};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
@@ -52,7 +52,7 @@ pub(super) async fn in_place<S: Store>(shared: Arc<Shared<S>>, stop: Cancellatio
 /// Renews the host's leases, for ever.
 pub(super) async fn renew<S: Store>(shared: &Shared<S>) {
     let (leases, board) = (&shared.leases, &shared.control.board);
-    let mut renewer = shared.inbox.store().renewer();
+    let mut renewer = shared.inbox.port().renewer();
     board.well(HostLoop::Renewer);
     loop {
         leases.renewal(Instant::now() + ROUND).await;
@@ -65,7 +65,7 @@ pub(super) async fn renew<S: Store>(shared: &Shared<S>) {
         let (asked, now) = (Instant::now(), shared.inbox.scheduler().clock().now());
         let renewal = match &mut renewer {
             Some(renewer) => Renewer::renew(&mut **renewer, tokens.clone(), leases.duration(), now),
-            None => shared.inbox.store().renew(tokens.clone(), leases.duration(), now),
+            None => shared.inbox.port().renew(tokens.clone(), leases.duration(), now),
         };
         // A third of the time that a lease holds, so that there is time for another try.
         let patience =

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use inbox_core::store::Store;
+use inbox_core::store::{LeaseStore as _, Store};
 
 use super::control::{Control, Stop};
 use super::leases::Leases;
@@ -30,6 +30,6 @@ impl<S: Store> Shared<S> {
 
     /// Whether the bell rings for everything: then the store need not be asked all the time.
     pub(super) fn hears_everything(&self) -> bool {
-        self.inbox.store().bell().is_some() && self.listens.load(Ordering::Relaxed)
+        self.inbox.port().bell().is_some() && self.listens.load(Ordering::Relaxed)
     }
 }

@@ -1,7 +1,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use inbox_core::store::{Served, Store, StoreError};
+use inbox_core::store::{Maintain as _, Served, Store, StoreError};
 
 use super::ChoreName;
 use super::beats::SIGHT;
@@ -42,7 +42,7 @@ pub(super) async fn heartbeat<S: Store>(inbox: &Inbox<S>) -> Result<(), StoreErr
     let serves: Vec<_> = serves.collect();
     if !serves.is_empty() {
         let now = inbox.scheduler().clock().now();
-        let announced = inbox.store().announce(inbox.host(), serves, now).await;
+        let announced = inbox.port().announce(inbox.host(), serves, now).await;
         announced.inspect_err(|_| inbox.parts().beats.miss())?;
     }
     inbox.parts().beats.beat();

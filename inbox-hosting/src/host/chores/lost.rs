@@ -1,4 +1,4 @@
-use inbox_core::store::{LeaseToken, Store, StoreError};
+use inbox_core::store::{LeaseToken, StateStore as _, Store, StoreError};
 
 use crate::host::leases::Leases;
 use crate::host::shared::Shared;
@@ -11,7 +11,7 @@ pub(super) async fn release_lost<S: Store>(shared: &Shared<S>) -> Result<(), Sto
         return Ok(());
     }
     let inbox = &shared.inbox;
-    inbox.store().release(lost.tokens.clone(), inbox.scheduler().clock().now()).await?;
+    inbox.port().release(lost.tokens.clone(), inbox.scheduler().clock().now()).await?;
     lost.tokens.clear();
     Ok(())
 }

@@ -13,6 +13,7 @@
 //! | `route` | routes messages that were accepted while their first handler registered |
 //! | `repair` | repairs lanes and slots that a crash left behind |
 //! | `orphans` | dead-letters deliveries that no live host serves |
+//! | `dead_log` | logs each delivery that a chore dead-letters |
 //! | `pages` | how much a round does at most |
 //! | `once` | the chores before `process_pending` |
 //!
@@ -20,6 +21,7 @@
 
 mod beats;
 mod chore;
+mod dead_log;
 mod heartbeat;
 mod list;
 mod lost;

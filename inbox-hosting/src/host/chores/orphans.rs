@@ -1,12 +1,13 @@
 use std::time::Duration;
 
 use inbox_core::settle::DeadReason;
-use inbox_core::store::{HostRecord, OrphanTerms, Store, StoreError};
+use inbox_core::store::{HostRecord, Maintain as _, OrphanTerms, Store, StoreError};
 use tokio::time::Instant;
 
 use super::ChoreName;
 use super::beats::SIGHT;
 use super::chore::{Chore, Round};
+use super::dead_log::DeadLog;
 use super::pages::PAGE;
 use crate::host::Event;
 use crate::host::shared::Shared;
@@ -42,9 +43,9 @@ impl<S: Store> Chore<S> for Orphans {
         let grace = inbox.parts().host.orphan_grace;
         let terms = OrphanTerms { grace, alive_for: HostRecord::ALIVE_FOR };
         let store_now = inbox.scheduler().clock().now();
-        let dead = inbox.store().give_up_orphans(terms, PAGE, store_now).await?;
-        if dead > 0 {
-            tracing::error!(dead, reason = %DeadReason::Orphaned, "deliveries dead-lettered");
+        let dead = inbox.port().give_up_orphans(terms, PAGE, store_now).await?;
+        if !dead.is_empty() {
+            DeadLog::new(DeadReason::Orphaned).log(&dead);
             shared.observers.tell(|| Event::Orphaned(dead));
         }
         Ok(Round::Done)

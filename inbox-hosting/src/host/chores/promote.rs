@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use inbox_core::store::{Bell, BellListener, Store, StoreError};
+use inbox_core::store::{Bell, BellListener, LeaseStore as _, Maintain as _, Store, StoreError};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::ChoreName;
@@ -30,13 +30,13 @@ impl<S: Store> Chore<S> for Promote {
     const INTERVAL: Duration = LONGEST;
 
     fn begin(shared: &Shared<S>) -> Self {
-        Self { bell: shared.inbox.store().bell().map(Bell::listener) }
+        Self { bell: shared.inbox.port().bell().map(Bell::listener) }
     }
 
     async fn round(&mut self, shared: &Shared<S>) -> Result<Round, StoreError> {
         let inbox = &shared.inbox;
         promote_due(inbox).await?;
-        let due = inbox.store().next_due(inbox.scheduler().clock().now()).await?;
+        let due = inbox.port().next_due(inbox.scheduler().clock().now()).await?;
         Ok(Round::DoneFor(until_next(due, shared.options().poll_interval)))
     }
 
@@ -57,7 +57,7 @@ impl<S: Store> Chore<S> for Promote {
 
 /// Makes due deliveries ready.
 pub(in crate::host) async fn promote_due<S: Store>(inbox: &Inbox<S>) -> Result<(), StoreError> {
-    pages(|| inbox.store().promote(PAGE, inbox.scheduler().clock().now())).await
+    pages(|| inbox.port().promote(PAGE, inbox.scheduler().clock().now())).await
 }
 
 /// How long to rest if the next delivery is due after `due`.

@@ -1,11 +1,12 @@
 use std::time::Duration;
 
 use inbox_core::settle::DeadReason;
-use inbox_core::store::{Reclaimed, Store, StoreError};
+use inbox_core::store::{Maintain as _, Reclaimed, Store, StoreError};
 use tokio::time::Instant;
 
 use super::ChoreName;
 use super::chore::{Chore, Round};
+use super::dead_log::DeadLog;
 use super::lost::release_lost;
 use super::pages::{MOST, PAGE};
 use super::run::in_time;
@@ -55,7 +56,7 @@ impl Reclaim {
         let inbox = &shared.inbox;
         if self.is_away {
             // To reclaim nothing tells whether the store is back, and takes nobody's lease.
-            inbox.store().reclaim(0, inbox.scheduler().clock().now()).await?;
+            inbox.port().reclaim(0, inbox.scheduler().clock().now()).await?;
             self.not_before = Instant::now() + GRACE;
             self.is_away = false;
         }
@@ -67,8 +68,11 @@ impl Reclaim {
         let reclaimed = reclaim_expired(inbox).await?;
         self.is_away = false;
         if reclaimed.moved() > 0 {
-            let Reclaimed { returned, dead, cancelled } = reclaimed;
-            tracing::warn!(returned, dead, cancelled, "expired leases reclaimed");
+            let Reclaimed { returned, dead, cancelled } = &reclaimed;
+            let dead = dead.len();
+            tracing::warn!(
+                target: "inbox::lease", returned, dead, cancelled, "expired leases reclaimed"
+            );
             shared.observers.tell(|| Event::Reclaimed(reclaimed));
         }
         Ok(Round::Done)
@@ -77,17 +81,17 @@ impl Reclaim {
 
 /// Reclaims expired leases, and answers what became of their deliveries.
 pub(super) async fn reclaim_expired<S: Store>(inbox: &Inbox<S>) -> Result<Reclaimed, StoreError> {
-    let mut all = Reclaimed::default();
+    let (mut all, mut log) = (Reclaimed::default(), DeadLog::new(DeadReason::LeaseExpired));
     for _ in 0..MOST {
-        let reclaimed = inbox.store().reclaim(PAGE, inbox.scheduler().clock().now()).await?;
+        let reclaimed = inbox.port().reclaim(PAGE, inbox.scheduler().clock().now()).await?;
+        let moved = reclaimed.moved();
         let Reclaimed { returned, dead, cancelled } = reclaimed;
-        if dead > 0 {
-            tracing::error!(dead, reason = %DeadReason::LeaseExpired, "deliveries dead-lettered");
-        }
+        // At once: should the next page fail, nobody would hear of these.
+        log.log(&dead);
         all.returned += returned;
-        all.dead += dead;
+        all.dead.extend(dead);
         all.cancelled += cancelled;
-        if reclaimed.moved() < PAGE.into() {
+        if moved < PAGE.into() {
             break;
         }
     }

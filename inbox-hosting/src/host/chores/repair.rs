@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use inbox_core::store::{Store, StoreError};
+use inbox_core::store::{Maintain as _, Store, StoreError};
 
 use super::ChoreName;
 use super::chore::{Chore, Round};
@@ -33,7 +33,7 @@ impl<S: Store> Chore<S> for Repair {
 
 /// Repairs lanes and slots that nobody holds and others wait for.
 pub(super) async fn repair<S: Store>(inbox: &Inbox<S>) -> Result<(), StoreError> {
-    let repaired = inbox.store().mend(PAGE, inbox.scheduler().clock().now()).await?;
+    let repaired = inbox.port().mend(PAGE, inbox.scheduler().clock().now()).await?;
     if repaired > 0 {
         tracing::warn!(repaired, "lanes or slots repaired");
     }

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use inbox_core::store::{Store, StoreError};
+use inbox_core::store::{Maintain as _, Store, StoreError};
 
 use super::ChoreName;
 use super::chore::{Chore, Round};
@@ -32,5 +32,5 @@ impl<S: Store> Chore<S> for Route {
 
 /// Routes messages whose contract has a route by now.
 pub(super) async fn route_unrouted<S: Store>(inbox: &Inbox<S>) -> Result<(), StoreError> {
-    pages(|| inbox.store().route(PAGE, inbox.scheduler().clock().now())).await
+    pages(|| inbox.port().route(PAGE, inbox.scheduler().clock().now())).await
 }

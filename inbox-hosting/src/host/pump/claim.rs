@@ -3,7 +3,10 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use inbox_core::request::{Attempt, HeldLease};
-use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Store, StoreError, Unreadable};
+use inbox_core::store::{
+    Lease, LeaseRequest, LeaseStore as _, LeaseToken, StateStore as _, Store, StoreError,
+    Unreadable,
+};
 use tokio::time::Instant;
 
 use super::Pump;
@@ -65,7 +68,7 @@ impl<S: Store> Pump<S> {
         self.news = false;
         self.claiming = Some(Box::pin(async move {
             let asked = Instant::now();
-            let answer = inbox.store().lease(request, inbox.scheduler().clock().now()).await;
+            let answer = inbox.port().lease(request, inbox.scheduler().clock().now()).await;
             let is_late = asked.elapsed() >= duration / 3;
             let (asked, answer) = match answer {
                 Ok(leases) if is_late => inbox.renewed_first(leases, duration).await,
@@ -161,7 +164,7 @@ impl<S: Store> Inbox<S> {
         }
         let tokens: Vec<_> = leases.iter().map(|lease| lease.token).collect();
         let mut unheld = Unheld { inbox: self, tokens: tokens.clone() };
-        let renewed = match self.store().renew(tokens, duration, now).await {
+        let renewed = match self.port().renew(tokens, duration, now).await {
             Ok(renewed) => renewed,
             Err(error) => return (asked, Err(error)),
         };
@@ -187,7 +190,7 @@ struct Unheld<'a, S: Store> {
 impl<S: Store> Drop for Unheld<'_, S> {
     fn drop(&mut self) {
         let now = self.inbox.scheduler().clock().now();
-        self.inbox.store().abandon(std::mem::take(&mut self.tokens), now);
+        self.inbox.port().abandon(std::mem::take(&mut self.tokens), now);
     }
 }
 

@@ -1,6 +1,7 @@
 use inbox_core::settle::Settlement;
 use inbox_core::store::{
-    DeliveryRecord, DeliveryState, LeaseLost, Store, StoreError, StoreErrorKind,
+    DeliveryRecord, DeliveryState, Inspect as _, LeaseLost, StateStore as _, Store, StoreError,
+    StoreErrorKind,
 };
 
 use super::decided::Decided;
@@ -19,7 +20,7 @@ impl<S: Store> Shared<S> {
         lookup: &mut Lookup,
     ) -> Result<Vec<Result<DeliveryState, LeaseLost>>, StoreError> {
         let settles = decided.iter().map(|one| one.settle.clone()).collect();
-        let (store, now) = (self.inbox.store(), self.inbox.scheduler().clock().now());
+        let (store, now) = (self.inbox.port(), self.inbox.scheduler().clock().now());
         match store.settle(settles, now).await {
             Ok(written) if written.len() != decided.len() => {
                 let message = "the store did not answer for every delivery it was to settle";
@@ -44,7 +45,7 @@ impl<S: Store> Shared<S> {
             if written.is_ok() {
                 continue;
             }
-            let record = self.inbox.store().show(one.settle.message_id).await?;
+            let record = self.inbox.port().show(one.settle.message_id).await?;
             let mut deliveries = record.into_iter().flat_map(|record| record.deliveries);
             if let Some(found) = deliveries.find(|found| is_settled_as(found, one)) {
                 *written = Ok(found.state);

@@ -29,7 +29,9 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use inbox_core::dispatch::Pipeline;
 use inbox_core::message::MessageId;
-use inbox_core::store::{Bell, BellListener, LeaseToken, Store, StoreError};
+use inbox_core::store::{
+    Bell, BellListener, LeaseStore as _, LeaseToken, StateStore as _, Store, StoreError,
+};
 use tokio::time::{Instant, sleep_until};
 
 use super::pause::Pause;
@@ -99,7 +101,7 @@ impl<S: Store> Pump<S> {
         let queues = served.iter().map(|(it, wanted)| (&it.descriptor().options, wanted.clone()));
         let buffer = Buffer::new(options.concurrency.get() as usize, options.buffer, queues);
         Self {
-            bell: shared.inbox.store().bell().map(Bell::listener),
+            bell: shared.inbox.port().bell().map(Bell::listener),
             handlers,
             buffer,
             claiming: None,
@@ -216,7 +218,7 @@ impl<S: Store> Drop for Pump<S> {
     fn drop(&mut self) {
         let unbegun = self.shared.leases.forget_all();
         let now = self.shared.inbox.scheduler().clock().now();
-        self.shared.inbox.store().abandon(unbegun, now);
+        self.shared.inbox.port().abandon(unbegun, now);
         self.shared.control.load.send_replace(Load::default());
         self.shared.control.rests.send_replace(false);
     }

@@ -3,7 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use futures_util::StreamExt as _;
 use inbox_core::settle::Settlement;
-use inbox_core::store::{DeliveryState, LeaseLost, Store, StoreError};
+use inbox_core::store::{DeliveryState, LeaseLost, StateStore as _, Store, StoreError};
 use tokio::time::{Instant, sleep_until};
 
 use super::calls::Kind;
@@ -111,9 +111,10 @@ impl<S: Store> Inbox<S> {
     /// The same, and leases nothing more after so many deliveries.
     #[doc(hidden)]
     pub async fn process_some(&self, most: u64) -> Result<PendingReport, StoreError> {
+        let meter = Arc::clone(self.port().meter());
         let shared = Arc::new(Shared {
             inbox: self.clone(),
-            control: Arc::new(Control::new(self.parts().host.stall_after)),
+            control: Arc::new(Control::new(self.parts().host.stall_after, meter)),
             stop: Stop::default(),
             leases: Leases::new(self.parts().lease_duration),
             observers: Observers::none(),
@@ -141,7 +142,7 @@ impl<S: Store> Pending<S> {
     async fn work_off(&mut self, most: u64) -> Result<PendingReport, StoreError> {
         let inbox = self.0.shared.inbox.clone();
         let reclaimed = chores::once(&inbox).await?;
-        self.0.processed.dead += reclaimed.dead;
+        self.0.processed.dead += reclaimed.dead.len() as u64;
         self.0.processed.cancelled += reclaimed.cancelled;
         loop {
             let leased = self.0.leased;
@@ -165,7 +166,7 @@ impl<S: Store> Pending<S> {
         if unbegun.is_empty() {
             return;
         }
-        let released = inbox.store().release(unbegun, inbox.scheduler().clock().now()).await;
+        let released = inbox.port().release(unbegun, inbox.scheduler().clock().now()).await;
         if let Err(error) = released {
             tracing::warn!(target: "inbox::host", %error, "leases not released: they will expire");
         }
@@ -206,6 +207,6 @@ impl<S: Store> Drop for Pending<S> {
         pump.calls = super::Calls::new(Kind::InPlace);
         let held = pump.shared.leases.forget_stopped();
         let now = pump.shared.inbox.scheduler().clock().now();
-        pump.shared.inbox.store().abandon(held, now);
+        pump.shared.inbox.port().abandon(held, now);
     }
 }

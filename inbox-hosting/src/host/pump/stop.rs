@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use inbox_core::settle::Settlement;
-use inbox_core::store::{DeliveryState, LeaseLost, Settle, Store};
+use inbox_core::store::{DeliveryState, LeaseLost, Settle, StateStore as _, Store};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -57,7 +57,7 @@ impl<S: Store> Pump<S> {
         unbegun.extend(self.shared.leases.take_lost());
         report.left += (self.done.len() + self.others.len() + self.in_writing) as u64;
         let now = self.shared.inbox.scheduler().clock().now();
-        self.shared.inbox.store().abandon(unbegun, now);
+        self.shared.inbox.port().abandon(unbegun, now);
         report
     }
 
@@ -117,7 +117,7 @@ impl<S: Store> Pump<S> {
         let release =
             |(token, message_id)| Settle { token, message_id, settlement: Settlement::Release };
         let aborted: Vec<_> = std::mem::take(&mut self.aborted).into_iter().map(release).collect();
-        let (store, now) = (self.shared.inbox.store(), self.shared.inbox.scheduler().clock().now());
+        let (store, now) = (self.shared.inbox.port(), self.shared.inbox.scheduler().clock().now());
         let (store, count) = (std::sync::Arc::clone(store), aborted.len() as u64);
         // As long again: everything up to here may have taken all the time.
         let last = last.max(Instant::now() + LAST);

@@ -92,7 +92,7 @@ pub async fn a_cancelled_delivery_of_a_vanished_worker_is_done(database: &dyn Te
     let mut bench = Bench::open(database).await;
     let held = held(&bench).await;
     bench.pass(HOLD);
-    let reclaimed = Reclaimed { returned: 2, dead: 0, cancelled: 1 };
+    let reclaimed = Reclaimed { returned: 2, dead: Vec::new(), cancelled: 1 };
     assert_eq!(bench.reclaim(10).await, reclaimed);
     let done = bench.delivery(held[1].id()).await;
     assert_eq!((done.state, done.attempts), (DeliveryState::Cancelled, 1));

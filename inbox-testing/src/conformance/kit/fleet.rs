@@ -1,7 +1,8 @@
 use std::time::Duration;
 
 use inbox_core::store::{
-    HostRecord, KnownRoute, OrphanTerms, RouteRecord, Served, StoreError, StoreErrorKind,
+    DeadDelivery, HostRecord, KnownRoute, OrphanTerms, RouteRecord, Served, StoreError,
+    StoreErrorKind,
 };
 
 use super::HOLD;
@@ -48,8 +49,13 @@ impl Bench {
         must("restore", self.store.restore(contract, handler_key, self.at()).await)
     }
 
-    /// Gives up orphans whose grace, `grace` long, is over.
+    /// Gives up orphans whose grace, `grace` long, is over, and answers how many those were.
     pub(crate) async fn give_up(&self, grace: Duration, limit: u32) -> u64 {
+        self.given_up(grace, limit).await.len() as u64
+    }
+
+    /// The same, and answers which.
+    pub(crate) async fn given_up(&self, grace: Duration, limit: u32) -> Vec<DeadDelivery> {
         let terms = OrphanTerms { grace, alive_for: ALIVE };
         must("give_up_orphans", self.store.give_up_orphans(terms, limit, self.at()).await)
     }

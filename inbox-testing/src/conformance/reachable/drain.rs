@@ -23,7 +23,7 @@ impl World {
         let host = self.host();
         let mut moved = host.route(100).await + host.promote(100).await;
         let reclaimed = host.reclaim(100).await;
-        moved += reclaimed.returned + reclaimed.dead;
+        moved += reclaimed.returned + reclaimed.dead.len() as u64;
         self.check().await;
         let keys = self.deliveries.iter().filter_map(|(_, key)| key.clone());
         let mut all: Vec<_> = keys.map(|key| wanted(&key, 100)).collect();
