@@ -4,7 +4,7 @@ use std::any::type_name;
 
 /// A value that a layer lends and a handler takes as `&mut T`, such as a transaction.
 ///
-/// The layer calls [`Request::lend`] before the handler and [`Request::reclaim`] after it, and
+/// The layer calls `Request::lend` before the handler and `Request::reclaim` after it, and
 /// the builder is told with `.lends::<T>()`, so that a handler no layer serves fails at start-up.
 ///
 /// ```standalone_crate

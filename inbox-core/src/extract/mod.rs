@@ -61,7 +61,7 @@ pub trait Extract: Sized + Send {
     fn prepare(setup: &Setup<'_>) -> Result<Self::Prepared, Missing>;
 
     /// Makes the argument for one run, from what the request holds. What must be waited for belongs
-    /// in a layer, which can [lend](Lend) it.
+    /// in a layer, which can [lend](crate::provide::Lend) it.
     ///
     /// # Errors
     /// When this request cannot give it; the handler then does not run.
