@@ -412,3 +412,16 @@ async fn a_users_own_extractor_prepares_once_and_may_reject_a_run() {
     run(&registry, delivery).await.unwrap();
     assert_eq!(seen.take(), ["p-abc"]);
 }
+
+/// A layer that answers for no delivery at all.
+#[tokio::test]
+async fn a_layer_that_answers_for_fewer_deliveries_than_there_are_fails_the_call() {
+    let (registry, _) = registry();
+    let mut layers = inbox::dispatch::Layers::default();
+    layers.push(tower::util::MapResponseLayer::new(|_: Outcomes| Outcomes::each(Vec::new())));
+    let service = layers.around(registry.handler("batch").unwrap().service());
+    let (first, second) = (delivery(&pay_command(), "batch"), delivery(&pay_command(), "batch"));
+    let request = Request::unstored_batch(first, vec![second]);
+    let error = service.oneshot(request).await.unwrap_err();
+    assert!(matches!(error, HandlerError::WrongCount { given: 2, returned: 0 }), "{error:?}");
+}

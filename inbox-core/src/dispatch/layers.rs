@@ -46,8 +46,12 @@ where
     S::Future: Send,
 {
     fn call(self: Arc<Self>, request: Request) -> HandlerFuture {
+        let deliveries = request.len();
         let run = self.0.clone().oneshot(request);
-        Box::pin(async move { run.await.map_err(|error| HandlerError::from_layer(error.into())) })
+        Box::pin(async move {
+            let outcomes = run.await.map_err(|error| HandlerError::from_layer(error.into()))?;
+            outcomes.for_all_of(deliveries)
+        })
     }
 }
 

@@ -127,9 +127,20 @@ impl Outcomes {
     pub fn at(&self, position: usize) -> &Outcome {
         match &self.0 {
             Kind::All(outcome) => outcome,
-            // A layer that answers for fewer says nothing of the rest.
+            // Whoever answers for fewer was refused before.
             Kind::Each(outcomes) => outcomes.get(position).unwrap_or(&Outcome::NotRun),
             Kind::AllBut(outcome, others) => others.get(&position).unwrap_or(outcome),
+        }
+    }
+
+    /// The same, if there is one for each of so many deliveries: given back untried, a delivery that a layer
+    /// says nothing of would run again for ever.
+    pub(crate) fn for_all_of(self, deliveries: usize) -> Result<Self, HandlerError> {
+        match &self.0 {
+            Kind::Each(outcomes) if outcomes.len() != deliveries => {
+                Err(HandlerError::WrongCount { given: deliveries, returned: outcomes.len() })
+            }
+            _ => Ok(self),
         }
     }
 

@@ -86,7 +86,7 @@ pub enum HandlerError {
          the layer that cut it off answer an error"
     )]
     TransactionDropped,
-    /// A handler of a batch answered for another number of commands than it was given.
+    /// A handler of a batch, or a layer, answered for another number of commands than it was given.
     #[error(
         "the handler was given {given} commands and returned {returned} outcomes: return one for each \
          command, in order"

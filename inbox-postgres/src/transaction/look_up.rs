@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use inbox_core::settle::Settlement;
 use inbox_core::store::{DeliveryState, Inspect as _, Settle, StoreError};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
@@ -40,10 +41,14 @@ impl PostgresStore {
         let Some(settle) = settles.first() else { return Ok(false) };
         let record = self.show(settle.message_id).await?;
         let mut deliveries = record.into_iter().flat_map(|record| record.deliveries);
-        let states = [settle.settlement.state(), DeliveryState::Cancelled];
+        // A cancellation takes the place of a retry or a death, never of an end that the handler chose.
+        let is_done = matches!(settle.settlement, Settlement::Done(_));
+        let is_settled = |state: DeliveryState| {
+            state == settle.settlement.state() || (!is_done && state == DeliveryState::Cancelled)
+        };
         Ok(deliveries.any(|found| {
             found.handler_key.as_deref() == Some(&*first.handler_key)
-                && states.contains(&found.state)
+                && is_settled(found.state)
                 && found.attempts == first.attempt
         }))
     }

@@ -54,6 +54,9 @@ pub(super) async fn run<S: Store>(
         }
         let running = shared.leases.begin(&request);
         let outcomes = pipeline.run(request.clone()).await;
+        for (at, attempt) in request.attempts().enumerate() {
+            log_reason(attempt, outcomes.at(at));
+        }
         match request.settled() {
             Some(settled) => {
                 for (attempt, (settlement, state)) in request.attempts().zip(settled) {
@@ -73,6 +76,19 @@ pub(super) async fn run<S: Store>(
         dispose(outcomes);
     }
     Finished { decided: all, took: began.elapsed() }
+}
+
+/// Says in the delivery's span why its handler ended it: nobody else keeps the reason.
+fn log_reason(attempt: &Attempt, outcome: &Outcome) {
+    attempt.span().in_scope(|| match outcome {
+        Outcome::Discard { reason } => {
+            tracing::info!(target: "inbox::dispatch", reason, "handler discarded the delivery");
+        }
+        Outcome::Cancel { reason } => {
+            tracing::info!(target: "inbox::dispatch", reason, "handler cancelled the delivery");
+        }
+        _ => {}
+    });
 }
 
 /// Why a delivery must not reach its handler.
