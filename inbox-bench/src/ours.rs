@@ -37,16 +37,11 @@ impl Ours {
             handler_key: HANDLER.to_owned(),
             versions: vec![1],
             limit,
-            max_attempts: limit,
+            max_crashes: limit,
             terms: Terms::default(),
         };
         let duration = Duration::from_mins(1);
-        let request = LeaseRequest {
-            host: "bench".to_owned(),
-            duration,
-            wanted: vec![wanted],
-            tenants: None,
-        };
+        let request = LeaseRequest::new("bench", duration, vec![wanted]);
         Ok(Self { scheduler: Scheduler::new(Arc::clone(&store)), store, request })
     }
 
@@ -73,11 +68,8 @@ impl Ours {
 
     pub(crate) async fn settle(&self, leases: &[Lease]) -> Result<()> {
         let settles = leases.iter().flat_map(|lease| {
-            lease.deliveries.iter().map(|delivery| Settle {
-                token: lease.token,
-                message_id: delivery.message.id,
-                settlement: Settlement::Done(DoneOutcome::Completed),
-            })
+            let done = Settlement::Done(DoneOutcome::Completed);
+            lease.deliveries.iter().map(move |one| Settle::new(lease.token, one, done.clone()))
         });
         for answer in self.store.settle(settles.collect(), Now::OfStore).await? {
             answer?;

@@ -41,8 +41,8 @@ impl Place {
 
     /// Leaves nothing of the measurement before.
     pub(crate) async fn clear(&self) -> Result<()> {
-        let tables = "TRUNCATE inbox.message, inbox.ready, inbox.lease, inbox.waiting, inbox.done,
-                      inbox.attempt, inbox.dead, inbox.lane, effect";
+        let tables = "TRUNCATE inbox.message, inbox.ready, inbox.lease, inbox.held, inbox.waiting,
+                      inbox.done, inbox.attempt, inbox.dead, inbox.lane, effect";
         self.admin.batch_execute(tables).await?;
         // So that none falls into a measurement.
         self.admin.batch_execute("CHECKPOINT").await?;
@@ -62,10 +62,10 @@ impl Place {
     /// How many deliveries are done. Fails if one is anywhere else: what was not done was not measured.
     pub(crate) async fn done(&self) -> Result<i64> {
         let sql = "SELECT (SELECT count(*) FROM inbox.done),
-                          (SELECT count(*) FROM inbox.ready) + (SELECT count(*) FROM inbox.lease)";
+                          (SELECT count(*) FROM inbox.ready) + (SELECT count(*) FROM inbox.held)";
         let row = self.admin.query_one(sql, &[]).await?;
         let (done, left): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        ensure!(left == 0, "{left} rows are left in `ready` and `lease`: the drain is broken");
+        ensure!(left == 0, "{left} rows are left in `ready` and `held`: the drain is broken");
         Ok(done)
     }
 

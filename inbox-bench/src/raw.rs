@@ -1,5 +1,5 @@
 //! What a careful engineer would write by hand for the same tables: no idempotency, no routes, no
-//! priorities, no suspects, no retries.
+//! priorities, no quarantine, no retries.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -37,22 +37,24 @@ const LEASE: &str = "WITH taken AS (
     DELETE FROM inbox.ready
     WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM inbox.ready
-        WHERE handler_key = $2 AND priority = 1 AND version = 1 AND seq > $3
+        WHERE handler_key = $2 AND level = 1 AND version = 1 AND seq > $3
         ORDER BY seq
         LIMIT $4
         FOR UPDATE SKIP LOCKED
     ))
     RETURNING seq, message_id
 ),
+leased AS (
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    SELECT $1, 'raw', $2, false, 3, now() + interval '1 minute'
+    WHERE EXISTS (SELECT 1 FROM taken)
+),
 held AS (
-    INSERT INTO inbox.lease (
-        token, host, handler_key, suspect, max_attempts, leased_at, expires_at, message_ids,
-        versions, priorities, attempts, delayed_retries, open, cancel
+    INSERT INTO inbox.held (
+        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
+        first_key, tenant
     )
-    SELECT $1, 'raw', $2, false, 1, now(), now() + interval '1 minute', batch.message_ids, '{}', '{}',
-           '{}', '{}', B'1', B'0'
-    FROM (SELECT array_agg(message_id) AS message_ids FROM taken) AS batch
-    WHERE batch.message_ids IS NOT NULL
+    SELECT $1, message_id, now(), 1, 1, 0, 1, false, false, $2, '', '' FROM taken
 )
 SELECT taken.seq, message.payload::text
 FROM taken
@@ -61,18 +63,19 @@ CROSS JOIN LATERAL (
 ) AS message";
 
 const SETTLE: &str = "WITH ended AS (
-    DELETE FROM inbox.lease
-    WHERE token = $1 AND expires_at > now()
-    RETURNING handler_key, leased_at, message_ids
+    DELETE FROM inbox.held WHERE lease_id = $1 RETURNING handler_key, leased_at, message_id
+),
+over AS (
+    DELETE FROM inbox.lease WHERE id = $1
 )
 INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
-SELECT unnest(message_ids), handler_key, 'completed', 1, now() - leased_at, now()
+SELECT message_id, handler_key, 'completed', 1, now() - leased_at, now()
 FROM ended";
 
 const TAKE: &str = "DELETE FROM inbox.ready
 WHERE ctid = (
     SELECT ctid FROM inbox.ready
-    WHERE handler_key = $1 AND priority = 1 AND version = 1
+    WHERE handler_key = $1 AND level = 1 AND version = 1
     ORDER BY seq
     LIMIT 1
     FOR UPDATE SKIP LOCKED

@@ -83,7 +83,7 @@ impl Handlers {
                 handler_key: key.to_owned(),
                 versions: handler.descriptor().contract.lineage.versions().collect(),
                 limit,
-                max_attempts: handler.limits().max_attempts,
+                max_crashes: handler.limits().max_crashes,
                 terms: terms(handler),
             };
             handler.descriptor().keys().map(wanted).collect()
@@ -128,7 +128,6 @@ impl Handlers {
 fn terms(handler: &Pipeline) -> Terms {
     let options = &handler.descriptor().options;
     Terms {
-        apart: handler.is_transactional(),
         after_dead: options.after_dead,
         fleet: options.concurrency.fleet,
         per_key: options.concurrency.per_key,

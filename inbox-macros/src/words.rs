@@ -27,6 +27,7 @@ pub(crate) const KEY: Word = word("key", r#"key = "charge-card""#);
 pub(crate) const LEGACY: Word = word("legacy", r#"legacy = ["charge"]"#);
 pub(crate) const TIMEOUT: Word = word("timeout", r#"timeout = "30s""#);
 pub(crate) const MAX_ATTEMPTS: Word = word("max_attempts", "max_attempts = 10");
+pub(crate) const MAX_CRASHES: Word = word("max_crashes", "max_crashes = 3");
 pub(crate) const RETRY: Word = word("retry", r#"retry(initial = "5s", max = "5m")"#);
 pub(crate) const CONCURRENCY: Word = word("concurrency", "concurrency = 8");
 pub(crate) const RATE: Word = word("rate", r#"rate = "100/s""#);
@@ -82,6 +83,7 @@ pub(crate) const HANDLER: Vocabulary = Vocabulary {
         LEGACY,
         TIMEOUT,
         MAX_ATTEMPTS,
+        MAX_CRASHES,
         RETRY,
         CONCURRENCY,
         RATE,

@@ -1,5 +1,5 @@
--- Scheduling from SQL, for every client and language: in the caller's own transaction, by the same
--- rules as from Rust.
+-- Scheduling from SQL, for every client and language: in the caller's own transaction, by the same rules as
+-- from Rust.
 
 -- A UUIDv7: ids made later sort later, so rows are appended to an index instead of scattered over it.
 CREATE FUNCTION :schema.new_message_id() RETURNS uuid
@@ -37,7 +37,8 @@ $$;
 -- Accepts one message, with a delivery for each handler that is known for its contract. A message
 -- that was accepted before, by its tenant, contract and idempotency key, is answered and not stored
 -- again; `payload_matches` then says whether it says the same. `id` is for those who made one, a UUIDv7,
--- and `clock` is for tests.
+-- and `clock` is for tests. With `notify`, workers that listen hear of a new message when it is committed;
+-- commits that notify wait for each other, so it is for what is rare.
 CREATE FUNCTION :schema.schedule(
     contract        text,
     version         integer,
@@ -55,6 +56,7 @@ CREATE FUNCTION :schema.schedule(
     headers         jsonb       DEFAULT '{}',
     id              uuid        DEFAULT NULL,
     clock           timestamptz DEFAULT NULL,
+    notify          boolean     DEFAULT false,
     OUT message_id      uuid,
     OUT accepted_at     timestamptz,
     OUT is_new          boolean,
@@ -130,20 +132,76 @@ BEGIN
 
     due := greatest(accepted_at, coalesce(start_at, accepted_at + delay, accepted_at));
     IF due <= accepted_at THEN
-        INSERT INTO :schema.ready (handler_key, priority, version, message_id)
-        SELECT route.handler_key, level, version, message_id
+        INSERT INTO :schema.ready (
+            handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
+        )
+        SELECT route.handler_key, level, version, message_id, coalesce(tenant, ''), ordering_key,
+               concurrency_key
         FROM :schema.route AS route
         WHERE route.contract = contract AND route.superseded_by IS NULL
         ORDER BY route.handler_key;
     ELSE
-        INSERT INTO :schema.waiting (message_id, handler_key, version, priority, due_at, reason)
-        SELECT message_id, route.handler_key, version, level, due, 'delay'
+        INSERT INTO :schema.waiting (
+            message_id, handler_key, version, priority, due_at, reason, tenant, ordering_key, concurrency_key
+        )
+        SELECT message_id, route.handler_key, version, level, due, 'delay', coalesce(tenant, ''), ordering_key,
+               concurrency_key
         FROM :schema.route AS route
         WHERE route.contract = contract AND route.superseded_by IS NULL;
     END IF;
     IF NOT FOUND THEN
-        INSERT INTO :schema.waiting (message_id, contract, version, priority, due_at, reason)
-        VALUES (message_id, contract, version, level, due, 'no-route');
+        INSERT INTO :schema.waiting (
+            message_id, contract, version, priority, due_at, reason, tenant, ordering_key, concurrency_key
+        )
+        VALUES (
+            message_id, contract, version, level, due, 'no-route', coalesce(tenant, ''), ordering_key,
+            concurrency_key
+        );
+    END IF;
+    IF notify THEN
+        PERFORM pg_notify(:channel, '');
     END IF;
 END
 $$;
+
+-- The messages that envelopes repeat: the same id, or else the same key. Nobody is shown one without
+-- its tenant and its contract.
+CREATE FUNCTION :schema.accepted(
+    ids              uuid[],
+    tenants          text[],
+    contracts        text[],
+    idempotency_keys text[]
+)
+RETURNS TABLE (
+    place bigint, id uuid, tenant text, contract text, version integer, payload jsonb, headers jsonb,
+    idempotency_key text, ordering_key text, concurrency_key text, correlation_id text,
+    causation_id text, deliver_by timestamptz, accepted_at timestamptz
+)
+LANGUAGE sql STABLE AS $$
+    SELECT given.place, message.*
+    FROM unnest(ids, tenants, contracts, idempotency_keys)
+        WITH ORDINALITY AS given (id, tenant, contract, idempotency_key, place)
+    CROSS JOIN LATERAL (
+        SELECT first.id, first.tenant, first.contract, first.version, first.payload, first.headers,
+               first.idempotency_key, first.ordering_key, first.concurrency_key,
+               first.correlation_id, first.causation_id, first.deliver_by, first.accepted_at
+        FROM :schema.message AS first
+        WHERE first.id = given.id AND first.tenant = given.tenant AND first.contract = given.contract
+        UNION ALL
+        SELECT first.id, first.tenant, first.contract, first.version, first.payload, first.headers,
+               first.idempotency_key, first.ordering_key, first.concurrency_key,
+               first.correlation_id, first.causation_id, first.deliver_by, first.accepted_at
+        FROM :schema.message AS first
+        WHERE first.tenant = given.tenant AND first.contract = given.contract
+          AND first.idempotency_key = given.idempotency_key
+        LIMIT 1
+    ) AS message
+$$;
+
+-- What a caller has in its own schemas, or in its temporary one, is none of theirs.
+ALTER FUNCTION :schema.schedule SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+ALTER FUNCTION :schema.accepted SECURITY DEFINER SET search_path = pg_catalog, pg_temp;
+
+-- Everyone may call a new function unless that is taken away.
+REVOKE EXECUTE ON FUNCTION :schema.schedule, :schema.accepted, :schema.new_message_id, :schema.check_name
+    FROM PUBLIC;

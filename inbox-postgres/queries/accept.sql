@@ -1,43 +1,43 @@
 -- nothing → message, with a delivery for each route: ready, or waiting until its start; or waiting
--- for a route. What conflicts is left out of the answer, to be looked up.
+-- for a route. Answers when, and the ids of the messages that are new: a message that conflicts is
+-- left out, to be looked up.
+--
+-- Messages are given in the order of keys and stored in that order, so that no two callers wait for
+-- each other; of equal keys the first. An array may be empty where all of its values would be NULL.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-envelope AS MATERIALIZED (
-    SELECT given.*, greatest(clock.now, coalesce(given.start_at, clock.now + given.start_after,
-                                                 clock.now)) AS due_at, clock.now
-    FROM clock, unnest(
-        $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::jsonb[], $7::jsonb[], $8::text[],
-        $9::text[], $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::smallint[],
-        $15::timestamptz[], $16::interval[]
-    ) WITH ORDINALITY AS given (
-        id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-        concurrency_key, correlation_id, causation_id, deliver_by, priority, start_at, start_after,
-        place
-    )
-),
--- In the order of keys, or else of ids, so that no two callers wait for each other; of equal keys the
--- first.
 accepted AS (
     INSERT INTO :schema.message (
         id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
         concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
     )
-    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-           concurrency_key, correlation_id, causation_id, deliver_by, now
-    FROM envelope
-    ORDER BY tenant, contract, idempotency_key, CASE WHEN idempotency_key IS NULL THEN id END, place
-    ON CONFLICT DO NOTHING
-    RETURNING id, accepted_at
+    SELECT id, coalesce(tenant, ''), contract, version, payload, coalesce(headers, '{}'),
+           idempotency_key, ordering_key, concurrency_key, correlation_id, causation_id, deliver_by,
+           (SELECT now FROM clock)
+    FROM unnest(
+        $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::jsonb[], $7::jsonb[], $8::text[],
+        $9::text[], $10::text[], $11::text[], $12::text[], $13::timestamptz[]
+    ) AS given (
+        id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+        concurrency_key, correlation_id, causation_id, deliver_by
+    )
+    {{conflicts}}
+    RETURNING id, tenant, contract, version, ordering_key, concurrency_key, accepted_at
+),
+-- Once for each contract, and not for each message.
+route AS MATERIALIZED (
+    SELECT contract, handler_key FROM :schema.route
+    WHERE contract = ANY ($4::text[]) AND superseded_by IS NULL
 ),
 delivery AS MATERIALIZED (
-    SELECT envelope.id, envelope.tenant, envelope.contract, envelope.version, envelope.priority,
-           envelope.ordering_key, envelope.concurrency_key,
-           envelope.due_at, envelope.place, envelope.now, coalesce(route.handler_key, '') AS handler_key
+    SELECT accepted.*, coalesce(route.handler_key, '') AS handler_key, given.priority, given.place,
+           greatest(accepted_at, coalesce(given.start_at, accepted_at + given.start_after,
+                                          accepted_at)) AS due_at
     FROM accepted
-    JOIN envelope USING (id)
-    LEFT JOIN :schema.route AS route
-        ON route.contract = envelope.contract AND route.superseded_by IS NULL
+    JOIN unnest($2::uuid[], $14::smallint[], $15::timestamptz[], $16::interval[], $17::bigint[])
+        AS given (id, priority, start_at, start_after, place) USING (id)
+    LEFT JOIN route USING (contract)
 ),
 made_ready AS (
     INSERT INTO :schema.ready (
@@ -45,16 +45,17 @@ made_ready AS (
     )
     SELECT handler_key, priority, version, id, tenant, ordering_key, concurrency_key
     FROM delivery
-    WHERE handler_key <> '' AND due_at <= now
+    WHERE handler_key <> '' AND due_at <= accepted_at
     ORDER BY place, handler_key
 ),
 made_waiting AS (
     INSERT INTO :schema.waiting (
-        message_id, handler_key, contract, version, priority, due_at, reason
+        message_id, handler_key, contract, version, priority, due_at, reason, tenant, ordering_key,
+        concurrency_key
     )
     SELECT id, handler_key, contract, version, priority, due_at,
-           CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END
+           CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END, tenant, ordering_key, concurrency_key
     FROM delivery
-    WHERE handler_key = '' OR due_at > now
+    WHERE handler_key = '' OR due_at > accepted_at
 )
-SELECT id, accepted_at FROM accepted
+SELECT now, ARRAY(SELECT id FROM accepted) FROM clock

@@ -1,6 +1,6 @@
 -- nothing → message, with its deliveries, by the function that a writer may call: as accept.sql does, and
 -- in the order they are given in. What conflicts is left out of the answer, to be looked up.
-SELECT answer.message_id, answer.accepted_at
+SELECT answer.accepted_at, ARRAY[answer.message_id]
 FROM unnest(
     $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::jsonb[], $7::jsonb[], $8::text[],
     $9::text[], $10::text[], $11::text[], $12::text[], $13::timestamptz[], $14::smallint[],
@@ -23,8 +23,8 @@ CROSS JOIN LATERAL :schema.schedule(
     priority => (ARRAY['low', 'normal', 'high', 'urgent'])[given.priority + 1],
     correlation_id => given.correlation_id,
     causation_id => given.causation_id,
-    tenant => given.tenant,
-    headers => given.headers,
+    tenant => coalesce(given.tenant, ''),
+    headers => coalesce(given.headers, '{}'),
     id => given.id,
     clock => $1::timestamptz
 ) AS answer

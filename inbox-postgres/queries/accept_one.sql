@@ -1,5 +1,5 @@
 -- nothing → message, with its deliveries, as accept.sql does for many: fewer steps, for what is done
--- most. Answers nothing if there was a conflict.
+-- most. Answers when, or nothing if there was a conflict.
 WITH accepted AS (
     INSERT INTO :schema.message (
         id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
@@ -27,13 +27,14 @@ made_ready AS (
 ),
 made_waiting AS (
     INSERT INTO :schema.waiting (
-        message_id, handler_key, contract, version, priority, due_at, reason
+        message_id, handler_key, contract, version, priority, due_at, reason, tenant, ordering_key,
+        concurrency_key
     )
     SELECT $2::uuid, coalesce(route.handler_key, ''), $4::text, $5::integer, $14::smallint,
            accepted.due_at,
-           CASE WHEN route.handler_key IS NULL THEN 'no-route' ELSE 'delay' END
+           CASE WHEN route.handler_key IS NULL THEN 'no-route' ELSE 'delay' END, $3::text, $9::text, $10::text
     FROM accepted
     LEFT JOIN :schema.route AS route ON route.contract = $4 AND route.superseded_by IS NULL
     WHERE route.handler_key IS NULL OR accepted.due_at > accepted.accepted_at
 )
-SELECT $2::uuid, accepted_at FROM accepted
+SELECT accepted_at FROM accepted

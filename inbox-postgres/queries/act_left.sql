@@ -6,9 +6,7 @@ FROM (
     UNION ALL
     SELECT handler_key FROM :schema.waiting WHERE message_id = $1
     UNION ALL
-    SELECT handler_key FROM :schema.lease
-    WHERE $4 AND message_ids @> ARRAY[$1::uuid]
-      AND get_bit(open, array_position(message_ids, $1) - 1) = 1
+    SELECT handler_key FROM :schema.held WHERE $4 AND message_id = $1
 ) AS place
 WHERE ($2::text IS NULL OR place.handler_key = $2) AND NOT place.handler_key = ANY ($3::text[])
 LIMIT 1

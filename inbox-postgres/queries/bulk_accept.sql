@@ -1,11 +1,11 @@
--- (put aside) → message, with its deliveries, as accept.sql does; a page of them, in the order of keys, so
--- that no two callers wait for each other; of equal keys the first. Answers how many there were, and
+-- (put aside) → message, with its deliveries, as accept.sql does; a page of them, in the order of the
+-- bytes of their keys, so that no two callers wait for each other; of equal keys the first. Answers how many there were, and
 -- how many of them were new.
 WITH page AS MATERIALIZED (
     DELETE FROM pg_temp.inbox_bulk
     WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM pg_temp.inbox_bulk
-        ORDER BY tenant, contract, idempotency_key, place
+        ORDER BY tenant COLLATE "C", contract COLLATE "C", idempotency_key COLLATE "C", place
         LIMIT $1
     ))
     RETURNING *
@@ -18,7 +18,7 @@ accepted AS (
     SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
     FROM page
-    ORDER BY tenant, contract, idempotency_key, place
+    ORDER BY tenant COLLATE "C", contract COLLATE "C", idempotency_key COLLATE "C", place
     ON CONFLICT DO NOTHING
     RETURNING id
 ),
@@ -42,10 +42,11 @@ made_ready AS (
 ),
 made_waiting AS (
     INSERT INTO :schema.waiting (
-        message_id, handler_key, contract, version, priority, due_at, reason
+        message_id, handler_key, contract, version, priority, due_at, reason, tenant, ordering_key,
+        concurrency_key
     )
     SELECT id, handler_key, contract, version, priority, due_at,
-           CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END
+           CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END, tenant, ordering_key, concurrency_key
     FROM delivery
     WHERE handler_key = '' OR due_at > accepted_at
 )

@@ -17,4 +17,6 @@ CREATE TEMP TABLE inbox_bulk (
     priority        smallint,
     due_at          timestamptz
 ) ON COMMIT DROP;
-CREATE INDEX ON inbox_bulk (tenant, contract, idempotency_key, place)
+CREATE INDEX ON inbox_bulk (
+    tenant COLLATE "C", contract COLLATE "C", idempotency_key COLLATE "C", place
+)

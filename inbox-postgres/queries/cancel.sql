@@ -1,23 +1,21 @@
--- ready or waiting → done; lease → lease, whose worker is to stop. Answers which deliveries it found,
--- and whether each is done: one that moves meanwhile is in neither place, and looked for again.
+-- ready or waiting → done; held → held, whose worker is to stop. Answers which deliveries it found, and whether
+-- each is done: one that moves meanwhile is in neither place, and looked for again.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
--- Locked in the order of tokens, as settle does.
-held AS MATERIALIZED (
-    SELECT lease.token
-    FROM :schema.lease AS lease
-    WHERE lease.message_ids @> ARRAY[$2::uuid] AND ($3::text IS NULL OR lease.handler_key = $3)
-    ORDER BY lease.token
+-- By its message alone, what is held is found by reading all of it.
+in_flight AS MATERIALIZED (
+    SELECT ctid AS row
+    FROM :schema.held
+    WHERE message_id = $2::uuid AND ($3::text IS NULL OR handler_key = $3)
+    ORDER BY lease_id
     FOR UPDATE
 ),
 asked AS (
-    UPDATE :schema.lease AS lease
-    SET cancel = set_bit(lease.cancel, array_position(lease.message_ids, $2) - 1, 1)
-    FROM held
-    WHERE lease.token = held.token
-      AND get_bit(lease.open, array_position(lease.message_ids, $2) - 1) = 1
-    RETURNING lease.handler_key
+    UPDATE :schema.held
+    SET cancel = true
+    WHERE ctid = ANY (ARRAY(SELECT row FROM in_flight))
+    RETURNING handler_key
 ),
 was_ready AS (
     DELETE FROM :schema.ready

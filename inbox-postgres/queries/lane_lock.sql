@@ -3,5 +3,6 @@
 SELECT 1
 FROM :schema.lane AS lane
 WHERE lane.message_id = ANY ($1::uuid[])
-ORDER BY lane.handler_key, lane.tenant, lane.ordering_key
+-- Not by the columns as they are: an index has all lanes in that order, and would be read instead of theirs.
+ORDER BY lane.handler_key || '', lane.tenant, lane.ordering_key
 FOR UPDATE

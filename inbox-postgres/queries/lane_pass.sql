@@ -1,10 +1,8 @@
 -- Hands on the lanes whose heads were these messages and are over: done, or dead where that lets others pass.
--- The next is the oldest that waits behind the lane or is ready, under whichever key of the handler; it has a
--- fresh number, so that workers find it. Where there is none, the lane ends. The lanes were locked before, and
--- by a statement of their own. Answers how many have a next one. What stands in a comment is the place of what
--- mends lanes whose heads are gone, in lanes.rs.
+-- The next has a fresh number, so that workers find it. Where there is none, the lane ends. The lanes were
+-- locked before, and by a statement of their own. Answers how many have a next one.
 WITH over AS MATERIALIZED (
-    SELECT lane.handler_key, lane.tenant, lane.ordering_key
+    SELECT lane.ctid AS row, lane.handler_key, lane.tenant, lane.ordering_key
     FROM :schema.lane AS lane
     WHERE lane.message_id = ANY ($2::uuid[])
       -- One look at each: what asks whether it exists may be answered by reading all that is done.
@@ -17,47 +15,27 @@ WITH over AS MATERIALIZED (
               WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key
                 AND NOT dead.blocks
               LIMIT 1
-          ), false) /*gone*/)
+          ), false) {{gone}})
 ),
 next AS MATERIALIZED (
-    SELECT over.handler_key AS lane, over.tenant, over.ordering_key, head.message_id, head.handler_key,
-           head.waits
+    SELECT over.row AS lane, next.*
     FROM over
-    LEFT JOIN LATERAL (
-        SELECT one.*
-        FROM (
-            (SELECT waiting.message_id, waiting.handler_key, waiting.seq, true AS waits
-             FROM :schema.waiting AS waiting
-             WHERE waiting.reason = 'lane' AND waiting.first_key = over.handler_key
-               AND waiting.tenant = over.tenant AND waiting.shared_key = over.ordering_key
-             ORDER BY waiting.seq
-             LIMIT 1)
-            UNION ALL
-            SELECT ready.message_id, alias.key, ready.seq, false
-            FROM (
-                SELECT over.handler_key AS key
-                UNION
-                SELECT route.handler_key FROM :schema.route AS route WHERE route.first_key = over.handler_key
-            ) AS alias
-            CROSS JOIN LATERAL (
-                SELECT ready.message_id, ready.seq
-                FROM :schema.ready AS ready
-                WHERE ready.handler_key COLLATE "C" = alias.key AND ready.tenant COLLATE "C" = over.tenant
-                  AND ready.ordering_key COLLATE "C" = over.ordering_key
-                ORDER BY ready.seq
-                LIMIT 1
-            ) AS ready
-        ) AS one
-        ORDER BY one.seq
+    LEFT JOIN LATERAL :schema.lane_next(over.handler_key, over.tenant, over.ordering_key) AS next ON true
+),
+waits AS MATERIALIZED (
+    SELECT waiting.row
+    FROM next
+    CROSS JOIN LATERAL (
+        SELECT waiting.ctid AS row
+        FROM :schema.waiting AS waiting
+        WHERE waiting.message_id = next.message_id AND waiting.handler_key = next.handler_key
         LIMIT 1
-    ) AS head ON true
+        FOR UPDATE
+    ) AS waiting
+    WHERE next.waits
 ),
 woken AS (
-    DELETE FROM :schema.waiting AS waiting
-    USING next
-    WHERE next.waits AND waiting.message_id = next.message_id AND waiting.handler_key = next.handler_key
-    RETURNING waiting.handler_key, waiting.priority, waiting.version, waiting.message_id, waiting.attempts,
-              waiting.delayed_retries, waiting.suspect, next.tenant, next.ordering_key
+    DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM waits)) RETURNING *
 ),
 -- A claim that is looking at it right now sees whose turn it is.
 seen AS MATERIALIZED (
@@ -73,36 +51,30 @@ seen AS MATERIALIZED (
     WHERE NOT next.waits
 ),
 renumbered AS (
-    DELETE FROM :schema.ready
-    WHERE ctid = ANY (ARRAY(SELECT row FROM seen))
-    RETURNING handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant,
-              ordering_key, concurrency_key
+    DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT row FROM seen)) RETURNING *
 ),
 made_ready AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant,
-        ordering_key, concurrency_key
+        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+        carry
     )
-    SELECT woken.*, message.concurrency_key
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
+           concurrency_key, carry
     FROM woken
-    LEFT JOIN LATERAL (
-        SELECT concurrency_key FROM :schema.message WHERE id = woken.message_id LIMIT 1
-    ) AS message ON true
     UNION ALL
-    SELECT * FROM renumbered
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
+           concurrency_key, carry
+    FROM renumbered
 ),
 passed AS (
     UPDATE :schema.lane AS lane
     SET message_id = next.message_id, head_key = next.handler_key,
         since = coalesce($1::timestamptz, clock_timestamp())
     FROM next
-    WHERE lane.handler_key = next.lane AND lane.tenant = next.tenant
-      AND lane.ordering_key = next.ordering_key AND next.message_id IS NOT NULL
+    WHERE lane.ctid = next.lane AND next.message_id IS NOT NULL
 ),
 ended AS (
-    DELETE FROM :schema.lane AS lane
-    USING next
-    WHERE lane.handler_key = next.lane AND lane.tenant = next.tenant
-      AND lane.ordering_key = next.ordering_key AND next.message_id IS NULL
+    DELETE FROM :schema.lane
+    WHERE ctid = ANY (ARRAY(SELECT lane FROM next WHERE message_id IS NULL))
 )
 SELECT count(*) FROM next WHERE message_id IS NOT NULL

@@ -3,7 +3,7 @@ SELECT lane.head_key, lane.tenant, lane.ordering_key, lane.message_id, head.stat
        (SELECT count(*)
         FROM :schema.waiting AS waiting
         WHERE waiting.reason = 'lane' AND waiting.first_key = lane.handler_key
-          AND waiting.tenant = lane.tenant AND waiting.shared_key = lane.ordering_key)
+          AND waiting.tenant = lane.tenant AND waiting.ordering_key = lane.ordering_key)
        + (SELECT count(*)
           FROM (
               SELECT lane.handler_key AS key

@@ -6,7 +6,7 @@ due AS MATERIALIZED (
     SELECT ctid AS row
     FROM :schema.waiting
     -- A subselect, and no join: only so is it a condition of the index.
-    WHERE handler_key <> '' AND shared_key IS NULL AND due_at <= (SELECT now FROM clock)
+    WHERE handler_key <> '' AND first_key IS NULL AND due_at <= (SELECT now FROM clock)
     ORDER BY due_at
     LIMIT $2
     FOR UPDATE SKIP LOCKED
@@ -16,17 +16,13 @@ taken AS (
 ),
 promoted AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant,
-        ordering_key, concurrency_key
+        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+        carry
     )
-    SELECT taken.handler_key, taken.priority, taken.version, taken.message_id, taken.attempts,
-           taken.delayed_retries, taken.suspect, coalesce(message.tenant, ''), message.ordering_key,
-           message.concurrency_key
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
+           concurrency_key, carry
     FROM taken
-    LEFT JOIN LATERAL (
-        SELECT tenant, ordering_key, concurrency_key FROM :schema.message WHERE id = taken.message_id LIMIT 1
-    ) AS message ON true
-    ORDER BY taken.due_at, taken.message_id, taken.handler_key
+    ORDER BY due_at, message_id, handler_key
     ON CONFLICT DO NOTHING
 )
 SELECT count(*) FROM taken

@@ -8,8 +8,8 @@ WITH clock AS MATERIALIZED (
 put_off AS (
     UPDATE :schema.waiting AS waiting
     SET due_at = clock.due_at,
-        reason = CASE WHEN waiting.shared_key IS NULL THEN waiting.reason ELSE 'delay' END,
-        first_key = NULL, tenant = NULL, shared_key = NULL, seq = NULL
+        reason = CASE WHEN waiting.first_key IS NULL THEN waiting.reason ELSE 'delay' END,
+        first_key = NULL, seq = NULL
     FROM clock
     WHERE waiting.message_id = $2 AND ($3::text IS NULL OR waiting.handler_key = $3)
       AND (clock.due_at > clock.now OR waiting.handler_key = '')
@@ -20,8 +20,7 @@ was_ready AS (
     USING clock
     WHERE ready.message_id = $2 AND ($3 IS NULL OR ready.handler_key = $3)
       AND clock.due_at > clock.now
-    RETURNING ready.handler_key, ready.version, ready.priority, ready.attempts,
-              ready.delayed_retries, ready.suspect
+    RETURNING ready.*
 ),
 -- Ready already, it keeps its turn.
 is_ready AS MATERIALIZED (
@@ -35,37 +34,34 @@ is_behind AS MATERIALIZED (
     SELECT waiting.handler_key
     FROM clock, :schema.waiting AS waiting
     WHERE waiting.message_id = $2 AND ($3 IS NULL OR waiting.handler_key = $3)
-      AND waiting.shared_key IS NOT NULL AND clock.due_at <= clock.now
+      AND waiting.first_key IS NOT NULL AND clock.due_at <= clock.now
 ),
 was_waiting AS (
     DELETE FROM :schema.waiting AS waiting
     USING clock
     WHERE waiting.message_id = $2 AND ($3 IS NULL OR waiting.handler_key = $3)
-      AND waiting.handler_key <> '' AND waiting.shared_key IS NULL AND clock.due_at <= clock.now
-    RETURNING waiting.handler_key, waiting.version, waiting.priority, waiting.attempts,
-              waiting.delayed_retries, waiting.suspect
+      -- In these words, as in plainer ones it could be read from the index of all that waits for a moment.
+      AND waiting.handler_key <> '' AND coalesce(waiting.first_key, '') = '' AND clock.due_at <= clock.now
+    RETURNING waiting.*
 ),
 made_waiting AS (
     INSERT INTO :schema.waiting (
-        message_id, handler_key, version, priority, attempts, delayed_retries, suspect, due_at,
-        reason
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
+        concurrency_key, carry
     )
-    SELECT $2, handler_key, version, priority, attempts, delayed_retries, suspect, clock.due_at,
-           'delay'
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.due_at, 'delay', tenant,
+           ordering_key, concurrency_key, carry
     FROM clock, was_ready
     ON CONFLICT DO NOTHING
 ),
 made_ready AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, delayed_retries, suspect, tenant,
-        ordering_key, concurrency_key
+        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+        carry
     )
-    SELECT handler_key, priority, version, $2, attempts, delayed_retries, suspect,
-           coalesce(message.tenant, ''), message.ordering_key, message.concurrency_key
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
+           concurrency_key, carry
     FROM was_waiting
-    LEFT JOIN LATERAL (
-        SELECT tenant, ordering_key, concurrency_key FROM :schema.message WHERE id = $2 LIMIT 1
-    ) AS message ON true
     ORDER BY handler_key
     ON CONFLICT DO NOTHING
 )

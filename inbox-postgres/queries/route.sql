@@ -3,21 +3,26 @@ WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 unrouted AS MATERIALIZED (
-    SELECT waiting.ctid AS row
-    FROM :schema.waiting AS waiting
-    WHERE waiting.handler_key = '' AND waiting.contract = ANY (ARRAY(
-        SELECT DISTINCT contract FROM :schema.route WHERE superseded_by IS NULL
-    ))
-    ORDER BY waiting.contract, waiting.message_id
+    SELECT waiting.row
+    FROM (
+        SELECT DISTINCT contract FROM :schema.route WHERE superseded_by IS NULL ORDER BY contract
+    ) AS routed
+    CROSS JOIN LATERAL (
+        SELECT waiting.ctid AS row
+        FROM :schema.waiting AS waiting
+        WHERE waiting.handler_key = '' AND waiting.contract = routed.contract
+        ORDER BY waiting.message_id
+        LIMIT $2
+        FOR UPDATE SKIP LOCKED
+    ) AS waiting
     LIMIT $2
-    FOR UPDATE OF waiting SKIP LOCKED
 ),
 taken AS (
     DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM unrouted)) RETURNING *
 ),
 delivery AS MATERIALIZED (
-    SELECT taken.message_id, taken.version, taken.priority, taken.due_at, route.handler_key,
-           clock.now
+    SELECT taken.message_id, taken.version, taken.priority, taken.due_at, taken.tenant, taken.ordering_key,
+           taken.concurrency_key, route.handler_key, clock.now
     FROM clock, taken
     JOIN :schema.route AS route USING (contract)
     WHERE route.superseded_by IS NULL
@@ -26,19 +31,17 @@ made_ready AS (
     INSERT INTO :schema.ready (
         handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
     )
-    SELECT handler_key, priority, version, message_id, coalesce(message.tenant, ''),
-           message.ordering_key, message.concurrency_key
+    SELECT handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
     FROM delivery
-    LEFT JOIN LATERAL (
-        SELECT tenant, ordering_key, concurrency_key FROM :schema.message WHERE id = delivery.message_id LIMIT 1
-    ) AS message ON true
     WHERE due_at <= now
     ORDER BY message_id, handler_key
     ON CONFLICT DO NOTHING
 ),
 made_waiting AS (
-    INSERT INTO :schema.waiting (message_id, handler_key, version, priority, due_at, reason)
-    SELECT message_id, handler_key, version, priority, due_at, 'delay'
+    INSERT INTO :schema.waiting (
+        message_id, handler_key, version, priority, due_at, reason, tenant, ordering_key, concurrency_key
+    )
+    SELECT message_id, handler_key, version, priority, due_at, 'delay', tenant, ordering_key, concurrency_key
     FROM delivery
     WHERE due_at > now
     ON CONFLICT DO NOTHING

@@ -1,4 +1,4 @@
--- A handler that has another key now goes on in the lanes and the slots of its first one. What a key that was
+-- A handler that has another key now goes on in the lanes and the limits of its first one. What a key that was
 -- in use before went by, it goes by still.
 UPDATE :schema.route AS route
 SET first_key = coalesce((

@@ -7,7 +7,7 @@ open AS MATERIALIZED (
     FROM (
         SELECT handler_key, count(*) FROM :schema.ready GROUP BY handler_key
         UNION ALL
-        SELECT handler_key, sum(bit_count(open)) FROM :schema.lease GROUP BY handler_key
+        SELECT handler_key, count(*) FROM :schema.held GROUP BY handler_key
         UNION ALL
         SELECT handler_key, count(*) FROM :schema.waiting GROUP BY handler_key
     ) AS place (handler_key, count)

@@ -7,7 +7,6 @@ use inbox_core::store::{Cancelled, StoreError};
 use tokio_postgres::Row;
 
 use crate::PostgresStore;
-use crate::bound::Ends;
 use crate::insert::{start_after, start_at};
 use crate::row::{column, uuid};
 use crate::schedule::{damaged, moment};
@@ -33,7 +32,7 @@ impl Act<'_> {
                 loop {
                     let (now, id) = (moment(self.now), uuid(self.id));
                     let parameters: Parameters<'_> = &[&now, &id, &self.handler_key];
-                    for row in &self.in_lanes(Sql::cancel, parameters).await? {
+                    for row in &self.act(Sql::cancel, parameters).await? {
                         let is_done: bool = column(row, 1).map_err(damaged)?;
                         found.insert(handler_key(row)?, is_done);
                     }
@@ -55,7 +54,7 @@ impl Act<'_> {
                     let (now, id) = (moment(self.now), uuid(self.id));
                     let (at, after) = (start_at(start), start_after(start));
                     let parameters: Parameters<'_> = &[&now, &id, &self.handler_key, &at, &after];
-                    for row in &self.in_lanes(Sql::reschedule, parameters).await? {
+                    for row in &self.act(Sql::reschedule, parameters).await? {
                         found.insert(handler_key(row)?);
                     }
                     if !self.is_left(found.iter(), false).await? {
@@ -66,14 +65,12 @@ impl Act<'_> {
             .await
     }
 
-    /// Runs a statement, with the lanes that the message is in locked: if it ends a head, the next one has
-    /// its turn.
-    async fn in_lanes(&self, sql: Sql, parameters: Parameters<'_>) -> Result<Vec<Row>, StoreError> {
+    /// Runs a statement; if it ends what others wait behind, these have their turn.
+    async fn act(&self, sql: Sql, parameters: Parameters<'_>) -> Result<Vec<Row>, StoreError> {
         let mut working = self.store.connection().await?;
         let client = self.store.client(working.get()?);
         let id = [uuid(self.id)];
-        let ends = Ends { lock: Sql::lane_lock_of, messages: &id, tokens: &[] };
-        let answer = self.store.hand_on(client, ends, (sql, parameters), self.now).await;
+        let answer = self.store.handing_on(client, &id, (sql, parameters), self.now).await;
         working.done_with(&answer);
         let answer = answer?;
         if answer.has_next {

@@ -43,7 +43,7 @@ impl PostgresOptions {
         let owner = self.owner(Owner::Application);
         let (place, direct) = (String::new(), self.direct().await?);
         let access = Access { pool, owner, place, tls, direct };
-        self.checked(PostgresStore::new(access, schema, &self)).await
+        self.checked(PostgresStore::new(access, schema, &self)?).await
     }
 
     /// Creates the schema at `url`, or brings it up to date, and does nothing else: for a deployment,
@@ -99,7 +99,7 @@ impl PostgresOptions {
         };
         let pool = self.pool(config, tls.clone())?;
         let access = Access { pool, owner, place, tls, direct };
-        Ok(PostgresStore::new(access, schema, self))
+        PostgresStore::new(access, schema, self)
     }
 
     /// Whose the connections are: with a pooler in between, neither the store's nor the application's.

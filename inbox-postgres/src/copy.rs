@@ -3,7 +3,7 @@ use std::pin::pin;
 
 use deadpool_postgres::Transaction;
 use inbox_core::Timestamp;
-use inbox_core::message::Envelope;
+use inbox_core::message::{Envelope, Message};
 use inbox_core::store::StoreError;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
@@ -45,8 +45,18 @@ const MESSAGE: [Type; 12] = [
 const READY: [Type; 7] =
     [Type::TEXT, Type::INT2, Type::INT4, Type::UUID, Type::TEXT, Type::TEXT, Type::TEXT];
 
-const WAITING: [Type; 7] =
-    [Type::UUID, Type::TEXT, Type::TEXT, Type::INT4, Type::INT2, Type::TIMESTAMPTZ, Type::TEXT];
+const WAITING: [Type; 10] = [
+    Type::UUID,
+    Type::TEXT,
+    Type::TEXT,
+    Type::INT4,
+    Type::INT2,
+    Type::TIMESTAMPTZ,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+];
 
 impl Copy<'_> {
     pub(crate) async fn messages(&self, envelopes: &[&Envelope]) -> Result<(), StoreError> {
@@ -87,7 +97,7 @@ impl Copy<'_> {
                     [Box::new(id), Box::new(key), Box::new(contract), Box::new(version)];
                 let until: [Value<'_>; 3] =
                     [Box::new(level), Box::new(Moment(due_at)), Box::new(reason)];
-                waiting.push(what.into_iter().chain(until).collect());
+                waiting.push(what.into_iter().chain(until).chain(whose(message)).collect());
             };
             for key in keys.iter().map(String::as_str) {
                 if due_at > self.now {
@@ -96,12 +106,7 @@ impl Copy<'_> {
                 }
                 let what: [Value<'_>; 4] =
                     [Box::new(key), Box::new(level), Box::new(version), Box::new(id)];
-                let whose: [Value<'_>; 3] = [
-                    Box::new(&message.tenant),
-                    Box::new(&message.ordering_key),
-                    Box::new(&message.concurrency_key),
-                ];
-                ready.push(what.into_iter().chain(whose).collect());
+                ready.push(what.into_iter().chain(whose(message)).collect());
             }
             if keys.is_empty() {
                 wait("", &message.contract, "no-route");
@@ -174,4 +179,9 @@ impl Copy<'_> {
         writer.finish().await.map_err(translate)?;
         Ok(())
     }
+}
+
+/// Whose it is, and what it shares with others.
+fn whose(message: &Message) -> [Value<'_>; 3] {
+    [Box::new(&message.tenant), Box::new(&message.ordering_key), Box::new(&message.concurrency_key)]
 }

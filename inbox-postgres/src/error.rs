@@ -64,11 +64,6 @@ pub(crate) fn translate(error: tokio_postgres::Error) -> StoreError {
     StoreError::new(kind, what).caused_by(without_rows(error))
 }
 
-/// Whether a row was there already.
-pub(crate) fn is_unique_violation(error: &StoreError) -> bool {
-    has_code(error, &SqlState::UNIQUE_VIOLATION)
-}
-
 /// Whether the server stopped the statement, such as after its time was over.
 pub(crate) fn is_cancelled(error: &StoreError) -> bool {
     has_code(error, &SqlState::QUERY_CANCELED)

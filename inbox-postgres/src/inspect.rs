@@ -164,10 +164,11 @@ fn attempt(row: &Row) -> Result<AttemptRecord, String> {
     Ok(AttemptRecord {
         handler_key: column(row, 0)?,
         attempt: count(row, 1)?,
-        leased_at: timestamp(row, 2)?,
-        settled_at: timestamp(row, 3)?,
-        error_type: column(row, 4)?,
-        error: column(row, 5)?,
+        host: column(row, 2)?,
+        leased_at: timestamp(row, 3)?,
+        settled_at: timestamp(row, 4)?,
+        error_type: column(row, 5)?,
+        error: column(row, 6)?,
     })
 }
 

@@ -11,26 +11,6 @@ use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
 use crate::store::Parameters;
 
-/// Hands on lanes whose heads are over, and those whose heads are gone altogether.
-pub(crate) fn lane_mend(lane_pass: &str) -> String {
-    let gone = "OR (lane.message_id, lane.head_key) NOT IN (
-              SELECT ready.message_id, ready.handler_key FROM :schema.ready AS ready
-              WHERE ready.message_id = ANY ($2)
-              UNION ALL
-              SELECT waiting.message_id, waiting.handler_key FROM :schema.waiting AS waiting
-              WHERE waiting.message_id = ANY ($2) AND waiting.reason <> 'lane'
-              UNION ALL
-              SELECT dead.message_id, dead.handler_key FROM :schema.dead AS dead
-              WHERE dead.message_id = ANY ($2)
-              UNION ALL
-              SELECT one.message_id, lease.handler_key
-              FROM :schema.lease AS lease
-              CROSS JOIN LATERAL unnest(lease.message_ids) WITH ORDINALITY AS one (message_id, bit)
-              WHERE get_bit(lease.open, one.bit::integer - 1) = 1
-          )";
-    lane_pass.replace("/*gone*/", gone)
-}
-
 impl PostgresStore {
     pub(crate) async fn list_lanes(
         &self,
@@ -47,7 +27,7 @@ impl PostgresStore {
         let rows = self.query(Sql::lane_unblock, parameters).await?;
         let over = rows.iter().map(|row| column(row, 0)).collect::<Result<Vec<Uuid>, _>>();
         let over = over.map_err(damaged)?;
-        self.hand_on_after(&over, &[], now).await?;
+        self.hand_on_lanes(&over, now).await?;
         Ok(!over.is_empty())
     }
 
@@ -61,7 +41,7 @@ impl PostgresStore {
             tracing::warn!(lanes = lost.len(), "lanes without a head are handed on");
             let statements: [(&str, Parameters<'_>); 2] = [
                 (self.text(Sql::lane_lock), &[&lost]),
-                (self.text(Sql::lane_mend), &[&moment(now), &lost]),
+                (self.text(Sql::lane_repair), &[&moment(now), &lost]),
             ];
             self.count_last(&statements).await?;
             mended += lost.len() as u64;

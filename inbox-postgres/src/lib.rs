@@ -6,7 +6,6 @@
 
 mod act;
 mod address;
-mod bound;
 mod bulk;
 mod client;
 mod connect;
@@ -31,7 +30,7 @@ mod schedule;
 mod schema;
 mod script;
 mod settle;
-mod slots;
+mod shared;
 mod sql;
 mod store;
 mod tcp;

@@ -1,18 +1,19 @@
+use std::str::FromStr as _;
 use std::time::Duration;
 
 use inbox_core::Now;
-use inbox_core::message::MessageId;
 use inbox_core::settle::ErrorReport;
 use inbox_core::store::{
-    DeadDelivery, KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreError,
-    StoreFuture,
+    DeadDelivery, DeliveryState, KnownRoute, Maintain, OrphanTerms, Reclaimed, ReclaimedDelivery,
+    Route, Served, StoreError, StoreFuture,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::PostgresStore;
-use crate::row::{Unreadable, column, timestamp};
+use crate::row::{Unreadable, column, count, message_id, timestamp};
 use crate::schedule::{damaged, moment};
+use crate::shared::Freed;
 use crate::sql::Sql;
 use crate::store::Parameters;
 use crate::time_limit::answer_within;
@@ -59,17 +60,15 @@ impl Maintain for PostgresStore {
             let parameters: Parameters<'_> =
                 &[&moment(now), &limit, &error.error_type, &error.text];
             let rows = self.query(Sql::reclaim, parameters).await?;
-            let Some(row) = rows.first() else { return Ok(Reclaimed::default()) };
-            let count = |at| column::<i64>(row, at).map(i64::unsigned_abs).map_err(damaged);
-            let returned = count(0)?;
-            if returned > 0 {
+            let deliveries = rows.iter().map(reclaimed).collect::<Result<_, _>>();
+            let reclaimed = Reclaimed { deliveries: deliveries.map_err(damaged)? };
+            if reclaimed.returned() > 0 {
                 self.ring_here();
             }
-            let (cancelled, dead) = (count(1)?, dead(row).map_err(damaged)?);
-            let over: Vec<Uuid> = column(row, 2).map_err(damaged)?;
-            let tokens: Vec<Uuid> = column(row, 3).map_err(damaged)?;
-            self.hand_on_after(&over, &tokens, now).await?;
-            Ok(Reclaimed { returned, dead, cancelled })
+            let (over, freed) = shared(&rows).map_err(damaged)?;
+            self.hand_on_lanes(&over, now).await?;
+            self.hand_on_limits(&freed).await?;
+            Ok(reclaimed)
         })
     }
 
@@ -94,7 +93,9 @@ impl Maintain for PostgresStore {
 
     fn mend(&self, limit: u32, now: Now) -> StoreFuture<'_, u64> {
         Box::pin(async move {
-            let mended = self.mend_lanes(limit, now).await? + self.mend_slots(limit, now).await?;
+            let leases = self.count(Sql::lease_restore, &[&moment(now), &i64::from(limit)]).await?;
+            let lanes = self.mend_lanes(limit, now).await?;
+            let mended = leases + lanes + self.restart_limits(limit).await?;
             if mended > 0 {
                 self.ring_everywhere();
             }
@@ -107,17 +108,32 @@ impl Maintain for PostgresStore {
     }
 }
 
-/// The dead of `reclaim.sql`, in three columns of the same length.
-fn dead(row: &Row) -> Result<Vec<DeadDelivery>, Unreadable> {
-    let (ids, keys): (Vec<Uuid>, Vec<String>) = (column(row, 4)?, column(row, 5)?);
-    let attempts: Vec<i32> = column(row, 6)?;
-    let dead =
-        ids.into_iter().zip(keys).zip(attempts).map(|((id, handler_key), attempts)| DeadDelivery {
-            message_id: MessageId::from_u128(id.as_u128()),
-            handler_key,
-            attempts: attempts.unsigned_abs(),
-        });
-    Ok(dead.collect())
+fn reclaimed(row: &Row) -> Result<ReclaimedDelivery, Unreadable> {
+    Ok(ReclaimedDelivery {
+        message_id: message_id(row, 0)?,
+        handler_key: column(row, 1)?,
+        host: column(row, 2)?,
+        attempts: count(row, 3)?,
+        crashes: count(row, 4)?,
+        state: DeliveryState::from_str(column(row, 5)?).map_err(|error| error.to_string())?,
+    })
+}
+
+/// Of what was reclaimed: the messages whose lanes are to be handed on, and what is free of limits.
+fn shared(rows: &[Row]) -> Result<(Vec<Uuid>, Freed), Unreadable> {
+    let (mut over, mut freed) = (Vec::new(), Freed::default());
+    for row in rows {
+        let (state, has_lane): (&str, bool) = (column(row, 5)?, column(row, 6)?);
+        if has_lane && state != DeliveryState::Pending.as_str() {
+            over.push(column(row, 0)?);
+        }
+        if let Some(first_key) = column(row, 7)? {
+            freed.first_keys.push(first_key);
+            freed.tenants.push(column(row, 8)?);
+            freed.concurrency_keys.push(column(row, 9)?);
+        }
+    }
+    Ok((over, freed))
 }
 
 impl PostgresStore {

@@ -18,20 +18,12 @@ pub(crate) struct Migration {
 }
 
 pub(crate) const MIGRATIONS: &[Migration] = &[
-    Migration { version: 1, name: "spine", sql: include_str!("../migrations/0001_spine.sql") },
+    Migration { version: 1, name: "inbox", sql: include_str!("../migrations/0001_inbox.sql") },
     Migration {
         version: 2,
         name: "schedule",
         sql: include_str!("../migrations/0002_schedule.sql"),
     },
-    Migration {
-        version: 3,
-        name: "boundaries",
-        sql: include_str!("../migrations/0003_boundaries.sql"),
-    },
-    Migration { version: 4, name: "order", sql: include_str!("../migrations/0004_order.sql") },
-    Migration { version: 5, name: "fleet", sql: include_str!("../migrations/0005_fleet.sql") },
-    Migration { version: 6, name: "roles", sql: include_str!("../migrations/0006_roles.sql") },
 ];
 
 /// The table of what was applied.

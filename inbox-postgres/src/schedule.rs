@@ -1,4 +1,3 @@
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use deadpool_postgres::Object;
@@ -9,7 +8,7 @@ use inbox_core::store::{Accepted, StoreError, StoreErrorKind, StoreFuture, Store
 use crate::PostgresStore;
 use crate::client::{Client, begin};
 use crate::error::translate;
-use crate::insert::insert;
+use crate::insert::{insert, insert_keyless};
 use crate::rights::Way;
 use crate::row::{column, stored_message, uuid};
 use crate::sql::Sql;
@@ -53,7 +52,8 @@ fn may_be_new(accepted: &Result<Vec<Accepted>, StoreError>) -> bool {
     }
 }
 
-/// All of them or none, on a connection of ours. One needs no transaction: it is one statement.
+/// All of them or none, on a connection of ours. One needs no transaction, for it is one statement; nor do
+/// messages without keys, unless one of them was sent before.
 async fn accept_ours(
     store: &PostgresStore,
     connection: &mut Object,
@@ -62,6 +62,15 @@ async fn accept_ours(
 ) -> Result<Vec<Accepted>, StoreError> {
     if envelopes.len() == 1 {
         return accept(store, store.client(connection), envelopes, now).await;
+    }
+    let is_keyless = |envelope: &Envelope| envelope.message.idempotency_key.is_none();
+    if store.way() == Way::Written && envelopes.iter().all(is_keyless) {
+        match insert_keyless(store, store.client(connection), envelopes, now).await {
+            Ok(accepted_at) => return Ok(vec![Accepted::New { accepted_at }; envelopes.len()]),
+            // A conflict, if it is nothing worse: nothing was stored.
+            Err(error) if error.kind() == StoreErrorKind::Other => {}
+            Err(error) => return Err(error),
+        }
     }
     let owner = store.inner().owner;
     let transaction = begin(connection, owner).await?;
@@ -86,15 +95,12 @@ pub(crate) async fn accept(
             break;
         }
         let asked: Vec<&Envelope> = open.iter().map(|at| &envelopes[*at]).collect();
-        let new = insert(store, client, &asked, now).await?;
-        let mut taken = HashSet::new();
+        let mut new = insert(store, client, &asked, now).await?;
         let mut before = Vec::new();
         for (at, envelope) in open.iter().zip(&asked) {
-            let id = envelope.message.id;
-            match new.get(&id).filter(|_| taken.insert(id)) {
-                Some(accepted_at) => {
-                    answers[*at] = Some(Accepted::New { accepted_at: *accepted_at });
-                }
+            // Once: a message that is given twice is new the first time.
+            match new.remove(&envelope.message.id) {
+                Some(accepted_at) => answers[*at] = Some(Accepted::New { accepted_at }),
                 None => before.push((*at, *envelope)),
             }
         }

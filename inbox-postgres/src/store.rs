@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use crate::PostgresOptions;
 use crate::client::{Client, Owner, look};
 use crate::error::unreachable;
-use crate::lease::marks::Marks;
+use crate::lease::watermark::Watermarks;
 pub(crate) use crate::parameter::Parameters;
 use crate::rights::Way;
 use crate::schema::Schema;
@@ -43,7 +43,7 @@ pub(crate) struct Inner {
     pub(crate) canceller: Arc<Canceller>,
     /// How many handlers may have a transaction at a time.
     pub(crate) turns: Arc<Semaphore>,
-    pub(crate) marks: Marks,
+    pub(crate) watermarks: Watermarks,
     pub(crate) bell: Bell,
     pub(crate) notifier: Notifier,
     /// Where to listen to other processes, if that can be.
@@ -68,15 +68,15 @@ impl PostgresStore {
         Access { pool, owner, place, tls, direct }: Access,
         schema: Schema,
         &PostgresOptions { call_timeout, migration_timeout, notifies, .. }: &PostgresOptions,
-    ) -> Self {
+    ) -> Result<Self, StoreError> {
         let notifier = Notifier::new(notifies.then(|| schema.channel()));
         let turns = Arc::new(Semaphore::new(turns(pool.status().max_size)));
-        let statements = Statements::of(&schema.quoted);
-        let (marks, tasks) = (Marks::default(), TaskTracker::new());
+        let statements = Statements::of(&schema.quoted)?;
+        let (watermarks, tasks) = (Watermarks::default(), TaskTracker::new());
         let asks = !matches!(owner, Owner::Pooler(_));
         let canceller = Canceller { tls, asks, tasks: tasks.clone(), limit: call_timeout };
         let canceller = Arc::new(canceller);
-        Self {
+        Ok(Self {
             inner: Arc::new(Inner {
                 pool,
                 owner,
@@ -88,14 +88,14 @@ impl PostgresStore {
                 migration_timeout,
                 canceller,
                 turns,
-                marks,
+                watermarks,
                 bell: Bell::default(),
                 notifier,
                 direct,
                 closing: CancellationToken::new(),
                 tasks,
             }),
-        }
+        })
     }
 
     /// Whether this is a clone of the other.

@@ -135,13 +135,11 @@ async fn lease(store: &PostgresStore) -> Result<Vec<Lease>, StoreError> {
         handler_key: "pay".to_owned(),
         versions: vec![1],
         limit: NonZeroU32::new(7).unwrap(),
-        max_attempts: NonZeroU32::new(3).unwrap(),
+        max_crashes: NonZeroU32::new(3).unwrap(),
         terms: Terms::default(),
     };
     let (host, duration) = ("host".to_owned(), Duration::from_hours(1));
-    store
-        .lease(LeaseRequest { host, duration, wanted: vec![wanted], tenants: None }, Now::OfStore)
-        .await
+    store.lease(LeaseRequest::new(host, duration, vec![wanted]), Now::OfStore).await
 }
 
 #[tokio::test]

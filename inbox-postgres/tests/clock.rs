@@ -103,11 +103,11 @@ async fn a_lease_expires_by_the_databases_clock() {
             handler_key: "pay".to_owned(),
             versions: vec![1],
             limit: std::num::NonZeroU32::MIN,
-            max_attempts: std::num::NonZeroU32::MIN,
+            max_crashes: std::num::NonZeroU32::MIN.saturating_add(2),
             terms: Terms::default(),
         };
         let (host, duration) = ("gone".to_owned(), Duration::from_mins(10));
-        let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
+        let request = LeaseRequest::new(host, duration, vec![wanted]);
         let held = inbox.store().lease(request, Now::OfStore).await.unwrap();
         assert_eq!(held.len(), 1, "{offset}");
         assert_eq!(inbox.process_pending().await.unwrap().leased, 0, "{offset}: it is held");

@@ -10,9 +10,10 @@ use std::time::Duration;
 use inbox::postgres::PostgresStore;
 use inbox::postgres::tokio_postgres::Client;
 use inbox::schedule::{ScheduleOptions, Start};
+use inbox::settle::{DoneOutcome, ErrorReport, Settlement};
 use inbox::store::{
-    Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now,
-    OrphanTerms, Terms, Wanted,
+    DeliveryState, Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken,
+    Maintain as _, Now, OrphanTerms, Settle, StateStore as _, Terms, Wanted,
 };
 use inbox::{Inbox, MessageId, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
@@ -54,11 +55,11 @@ async fn lease(store: &PostgresStore) -> Vec<LeaseToken> {
         handler_key: key.to_owned(),
         versions: vec![1],
         limit: NonZeroU32::MIN,
-        max_attempts: NonZeroU32::MIN,
+        max_crashes: NonZeroU32::MIN,
         terms: Terms::default(),
     });
     let (host, duration) = ("host".to_owned(), Duration::from_hours(1));
-    let request = LeaseRequest { host, duration, wanted: wanted.into(), tenants: None };
+    let request = LeaseRequest::new(host, duration, wanted.into());
     let leases = store.lease(request, Now::OfStore).await.unwrap();
     let mut tokens: Vec<_> = leases.iter().map(|lease| lease.token).collect();
     tokens.sort();
@@ -66,28 +67,21 @@ async fn lease(store: &PostgresStore) -> Vec<LeaseToken> {
 }
 
 #[tokio::test]
-async fn a_renewal_and_a_cancellation_of_the_same_two_leases_do_not_wait_in_a_circle() {
+async fn a_cancellation_does_not_wait_for_a_renewal_of_the_same_leases() {
     let (database, inbox, id) = application().await;
     let store = PostgresStore::clone(inbox.store());
     let tokens = lease(&store).await;
-    // The row with the lower token lies behind the other one now.
-    for minutes in [61, 62] {
-        let duration = Duration::from_mins(minutes);
-        store.renew(vec![tokens[0]], duration, Now::OfStore).await.unwrap();
-    }
     let holder = database.connect().await.unwrap();
-    let hold = "BEGIN; SELECT 1 FROM inbox.lease ORDER BY token LIMIT 1 FOR UPDATE";
+    let hold = "BEGIN; SELECT 1 FROM inbox.lease ORDER BY id LIMIT 1 FOR UPDATE";
     holder.batch_execute(hold).await.unwrap();
     let renewing = tokio::spawn({
         let store = store.clone();
         async move { store.renew(tokens, Duration::from_hours(2), Now::OfStore).await }
     });
     until_waiting(&database, 1).await;
-    let cancelling = tokio::spawn(async move { store.cancel(id, None, Now::OfStore).await });
-    until_waiting(&database, 2).await;
+    assert_eq!(store.cancel(id, None, Now::OfStore).await.unwrap().asked, 2);
     holder.batch_execute("COMMIT").await.unwrap();
     assert!(renewing.await.unwrap().unwrap().iter().all(Result::is_ok));
-    assert_eq!(cancelling.await.unwrap().unwrap().asked, 2);
 }
 
 #[tokio::test]
@@ -159,4 +153,39 @@ async fn to_give_up_orphans_waits_for_no_lane_that_changes_hands() {
     let ready = ready.query_one(state, &[&second.to_string()]).await.unwrap();
     assert_eq!(ready.get::<_, i64>(0), 2, "it is left where it is");
     holder.batch_execute("ROLLBACK").await.unwrap();
+}
+
+/// Settles both deliveries while someone cancels them, who is not done yet.
+async fn settled_while_cancelled(settlement: Settlement) -> (PostgresDatabase, Vec<DeliveryState>) {
+    let (database, inbox, id) = application().await;
+    let store = PostgresStore::clone(inbox.store());
+    let settles: Vec<_> = lease(&store)
+        .await
+        .into_iter()
+        .map(|token| Settle::by_id(token, id, settlement.clone()))
+        .collect();
+    let canceller = database.connect().await.unwrap();
+    canceller.batch_execute("BEGIN; UPDATE inbox.held SET cancel = true").await.unwrap();
+    let settling = tokio::spawn(async move { store.settle(settles, Now::OfStore).await });
+    until_waiting(&database, 1).await;
+    canceller.batch_execute("COMMIT").await.unwrap();
+    let settled = settling.await.unwrap().unwrap();
+    (database, settled.into_iter().map(Result::unwrap).collect())
+}
+
+#[tokio::test]
+async fn what_is_cancelled_while_it_is_settled_is_in_one_place_in_the_end() {
+    let retry = Settlement::Retry { after: Duration::ZERO, error: ErrorReport::new("x", "x") };
+    for (settlement, state) in [
+        (Settlement::Done(DoneOutcome::Completed), DeliveryState::Completed),
+        (retry, DeliveryState::Cancelled),
+    ] {
+        let (database, states) = settled_while_cancelled(settlement).await;
+        assert_eq!(states, [state, state]);
+        let client = database.connect().await.unwrap();
+        let places = "SELECT state FROM inbox.delivery";
+        let places = client.query(places, &[]).await.unwrap();
+        let places: Vec<String> = places.iter().map(|row| row.get(0)).collect();
+        assert_eq!(places, [state.as_str(), state.as_str()]);
+    }
 }

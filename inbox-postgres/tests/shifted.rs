@@ -119,11 +119,11 @@ async fn claim(store: &PostgresStore) -> Result<Vec<Lease>, StoreError> {
         handler_key: key.to_owned(),
         versions: vec![1],
         limit: NonZeroU32::new(7).unwrap(),
-        max_attempts: NonZeroU32::new(3).unwrap(),
+        max_crashes: NonZeroU32::new(3).unwrap(),
         terms: Terms::default(),
     });
     let (host, duration) = ("host".to_owned(), Duration::from_hours(1));
-    let request = LeaseRequest { host, duration, wanted: wanted.into(), tenants: None };
+    let request = LeaseRequest::new(host, duration, wanted.into());
     store.lease(request, Now::OfStore).await
 }
 

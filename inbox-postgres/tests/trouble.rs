@@ -56,11 +56,11 @@ async fn lease(inbox: &Inbox<PostgresStore>, limit: u32) -> Vec<Lease> {
         handler_key: "pay".to_owned(),
         versions: vec![1],
         limit,
-        max_attempts: NonZeroU32::new(3).unwrap(),
+        max_crashes: NonZeroU32::new(3).unwrap(),
         terms: Terms::default(),
     };
     let (host, duration) = ("host".to_owned(), HOLD);
-    let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
+    let request = LeaseRequest::new(host, duration, vec![wanted]);
     inbox.store().lease(request, Now::OfStore).await.unwrap()
 }
 
@@ -80,12 +80,13 @@ async fn a_delivery_that_is_in_two_places_keeps_no_other_from_moving() {
         &format!(
             "INSERT INTO inbox.waiting (message_id, handler_key, version, priority, due_at, reason)
              SELECT message_id, handler_key, 1, 1, '2001-01-01', 'delay' {one};
-             INSERT INTO inbox.lease (token, host, handler_key, suspect, max_attempts, leased_at,
-                 expires_at, message_ids, versions, priorities, attempts, delayed_retries, open,
-                 cancel)
-             SELECT gen_random_uuid(), 'gone', handler_key, false, 3, '2001-01-01', '2001-01-01',
-                 ARRAY[message_id, gen_random_uuid()], '{{1,1}}', '{{1,1}}', '{{1,1}}', '{{0,0}}',
-                 B'11', B'00' {one};
+             INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+             SELECT '01900000-0000-7000-8000-0000000000aa', 'gone', handler_key, false, 3, '2001-01-01' {one};
+             INSERT INTO inbox.held (lease_id, message_id, leased_at, version, attempt, crashes, priority,
+                 limited, blocks, handler_key, first_key, tenant)
+             SELECT '01900000-0000-7000-8000-0000000000aa', unnest(ARRAY[message_id, gen_random_uuid()]),
+                 '2001-01-01', 1, 1, 0, 1, false, true, 'pay', 'pay', ''
+             FROM (SELECT message_id {one}) AS one;
              INSERT INTO inbox.dead (message_id, handler_key, version, priority, attempts, reason,
                  error_type, error, dead_at)
              SELECT message_id, handler_key, 1, 1, 1, 'x', 'x', 'x', '2001-01-01' {one};
@@ -96,7 +97,7 @@ async fn a_delivery_that_is_in_two_places_keeps_no_other_from_moving() {
     .await;
     let store = inbox.store();
     assert_eq!(store.promote(10, Now::OfStore).await.unwrap(), 2, "the other one moved too");
-    assert_eq!(store.reclaim(10, Now::OfStore).await.unwrap().returned, 2);
+    assert_eq!(store.reclaim(10, Now::OfStore).await.unwrap().returned(), 2);
     let dead = inbox.list(inbox::store::DeliveryFilter::in_state(DeliveryState::Dead)).await;
     let dead = dead.unwrap().deliveries[0].clone();
     assert!(inbox.retry(dead.message_id, "pay").await.unwrap());
@@ -111,15 +112,15 @@ async fn a_page_of_rows_that_someone_holds_hides_none_behind_it() {
     for _ in 0..20 {
         lease(&inbox, 1).await;
     }
-    execute(&database, "UPDATE inbox.lease SET expires_at = leased_at").await;
+    execute(&database, "UPDATE inbox.lease SET expires_at = '2001-01-01'").await;
     // Someone looks at the ten that come first, and does not let go.
     let mut holder = database.connect().await.unwrap();
     let holding = holder.transaction().await.unwrap();
-    let first = "SELECT 1 FROM inbox.lease ORDER BY expires_at, token LIMIT 10 FOR UPDATE";
+    let first = "SELECT 1 FROM inbox.lease ORDER BY expires_at, id LIMIT 10 FOR UPDATE";
     holding.batch_execute(first).await.unwrap();
     let mut returned = 0;
     for _ in 0..3 {
-        returned += inbox.store().reclaim(5, Now::OfStore).await.unwrap().returned;
+        returned += inbox.store().reclaim(5, Now::OfStore).await.unwrap().returned();
     }
     assert_eq!(returned, 10, "those behind come back");
     execute(
@@ -133,22 +134,21 @@ async fn a_page_of_rows_that_someone_holds_hides_none_behind_it() {
     holding.batch_execute(first).await.unwrap();
     assert_eq!(inbox.store().promote(5, Now::OfStore).await.unwrap(), 5);
     holding.rollback().await.unwrap();
-    assert_eq!(inbox.store().reclaim(100, Now::OfStore).await.unwrap().returned, 10);
+    assert_eq!(inbox.store().reclaim(100, Now::OfStore).await.unwrap().returned(), 10);
     assert_eq!(inbox.store().promote(100, Now::OfStore).await.unwrap(), 15);
 }
 
 #[tokio::test]
-async fn a_reclaim_moves_about_as_many_as_it_was_told() {
+async fn a_reclaim_moves_as_many_as_it_was_told_whatever_leases_hold() {
     let (database, inbox) = application().await;
     schedule(&inbox, 100).await;
     for _ in 0..10 {
         lease(&inbox, 10).await;
     }
-    execute(&database, "UPDATE inbox.lease SET expires_at = leased_at").await;
-    // Leases come back whole: enough of them to reach the limit, and no more.
-    for returned in [20, 20, 20, 20, 20, 0] {
+    execute(&database, "UPDATE inbox.lease SET expires_at = '2001-01-01'").await;
+    for returned in [15, 15, 15, 15, 15, 15, 10, 0] {
         let reclaimed = inbox.store().reclaim(15, Now::OfStore).await.unwrap();
-        assert_eq!(reclaimed.returned, returned);
+        assert_eq!(reclaimed.returned(), returned);
     }
 }
 
@@ -181,11 +181,9 @@ async fn those_who_touch_the_same_leases_at_once_do_not_deadlock() {
                     inbox.cancel(id).await.unwrap();
                     continue;
                 }
-                let settle = |lease: &&Lease| Settle {
-                    token: lease.token,
-                    message_id: lease.deliveries[at].message.id,
-                    settlement: Settlement::Done(DoneOutcome::Completed),
-                };
+                let done = Settlement::Done(DoneOutcome::Completed);
+                let settle =
+                    |lease: &&Lease| Settle::new(lease.token, &lease.deliveries[at], done.clone());
                 let settles = all.iter().map(settle).collect();
                 inbox.store().settle(settles, Now::OfStore).await.unwrap();
             }

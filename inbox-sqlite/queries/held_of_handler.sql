@@ -1,2 +1,2 @@
 -- How many deliveries of a handler are held, as far as that matters.
-SELECT count(*) FROM (SELECT 1 FROM inbox_lease WHERE first_key = ?1 LIMIT ?2)
+SELECT count(*) FROM (SELECT 1 FROM inbox_held WHERE first_key = ?1 LIMIT ?2)

@@ -1,6 +1,6 @@
--- (ready) → lease.
-INSERT INTO inbox_lease (
-    token, host, handler_key, message_id, version, priority, attempt, delayed_retries, suspect,
-    max_attempts, leased_at, expires_at, first_key, tenant, concurrency_key, blocks, bound
+-- (ready) → held.
+INSERT INTO inbox_held (
+    token, message_id, handler_key, version, priority, attempt, crashes, carry, first_key, tenant,
+    concurrency_key
 )
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)

@@ -7,5 +7,4 @@ WHERE (message_id, handler_key) IN (
     ORDER BY due_at
     LIMIT ?2
 )
-RETURNING message_id, handler_key, version, priority, attempts, delayed_retries, due_at,
-          suspect
+RETURNING message_id, handler_key, version, priority, attempts, crashes, carry, due_at

@@ -4,7 +4,7 @@ WITH open AS MATERIALIZED (
     FROM (
         SELECT handler_key FROM inbox_ready
         UNION ALL
-        SELECT handler_key FROM inbox_lease
+        SELECT handler_key FROM inbox_held
         UNION ALL
         SELECT handler_key FROM inbox_waiting
     )

@@ -1,4 +1,4 @@
-SELECT handler_key, attempt, leased_at, settled_at, error_type, error
+SELECT handler_key, attempt, host, leased_at, settled_at, error_type, error
 FROM inbox_attempt
 WHERE message_id = ?1
 ORDER BY rowid

@@ -66,7 +66,7 @@ pub(crate) struct Unattended<F> {
     pub(crate) bell: Bell,
 }
 
-impl<F: FnMut(&Connection) -> rusqlite::Result<u64> + Send> Call for Unattended<F> {
+impl<F: FnMut(&Connection) -> rusqlite::Result<()> + Send> Call for Unattended<F> {
     fn reads_only(&self) -> bool {
         false
     }

@@ -7,8 +7,9 @@ use inbox_core::store::{DeadDelivery, HostRecord, OrphanTerms, RouteRecord, Serv
 use rusqlite::types::Type;
 use rusqlite::{Connection, Error, Result, Row, params};
 
+use crate::delivery::Moving;
 use crate::lanes::LaneName;
-use crate::row::{blob, message_id, timestamp};
+use crate::row::timestamp;
 use crate::sql::sql;
 
 /// A host that was not seen for so many times as long as it counts as alive is forgotten.
@@ -105,32 +106,20 @@ fn give_up(
 ) -> Result<Vec<DeadDelivery>> {
     let mut take = connection.prepare_cached(sql!("orphan_take"))?;
     let taken = take.query_map(params![handler_key, limit], |row| {
-        let (version, priority, attempts): (i64, i64, u32) =
-            (row.get(1)?, row.get(2)?, row.get(3)?);
-        Ok((message_id(row, 0)?, version, priority, attempts, LaneName::read(row, 4)?))
+        Ok((Moving::read(row)?, LaneName::read(row, 7)?))
     })?;
     let taken = taken.collect::<Result<Vec<_>>>()?;
-    let (reason, error) = (DeadReason::Orphaned, ErrorReport::orphaned(handler_key, live));
-    for (id, version, priority, attempts, lane) in &taken {
+    let error = ErrorReport::orphaned(handler_key, live);
+    for (delivery, lane) in &taken {
         // It keeps its turn: what comes after it waits for what is decided about it.
         if let Some(lane) = lane {
-            lane.enter(connection, *id, handler_key, now)?;
+            lane.enter(connection, delivery, now)?;
         }
-        connection.prepare_cached(sql!("settle_dead"))?.execute(params![
-            blob(id.as_u128()),
-            handler_key,
-            version,
-            priority,
-            attempts,
-            reason.as_str(),
-            error.error_type,
-            error.text,
-            now.as_micros()
-        ])?;
+        delivery.to_dead(connection, DeadReason::Orphaned, &error, now)?;
     }
-    let named = |(message_id, _, _, attempts, _)| DeadDelivery {
+    let named = |(Moving { message_id, handler_key, attempts, .. }, _)| DeadDelivery {
         message_id,
-        handler_key: handler_key.to_owned(),
+        handler_key,
         attempts,
     };
     Ok(taken.into_iter().map(named).collect())

@@ -1,145 +1,129 @@
 use inbox_core::Timestamp;
 use inbox_core::message::MessageId;
-use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
-use inbox_core::store::AfterDead;
-use rusqlite::{Connection, Result, Row, params};
+use inbox_core::settle::{DoneOutcome, ErrorReport};
+use inbox_core::store::{DeliveryState, LeaseToken};
+use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
 
-use crate::lanes::hand_on;
-use crate::ready::Returning;
-use crate::row::{blob, message_id, timestamp};
+use crate::delivery::Moving;
+use crate::row::{blob, timestamp};
 use crate::sql::sql;
 
-/// A delivery that has left `lease`, to go to one other place.
+/// A lease that nobody has reclaimed.
+pub(crate) struct LeaseRow {
+    token: [u8; 16],
+    pub(crate) host: String,
+    pub(crate) max_crashes: u32,
+    /// Whether those behind a dead delivery in its lane wait.
+    pub(crate) blocks: bool,
+    pub(crate) quarantined: bool,
+    /// Whether it was claimed with one delivery and no other.
+    pub(crate) alone: bool,
+    leased_at: Timestamp,
+}
+
+/// A delivery that has left its lease.
 pub(crate) struct Held {
-    pub(crate) handler_key: String,
-    pub(crate) message_id: MessageId,
-    version: i64,
-    priority: i64,
-    pub(crate) attempt: u32,
-    pub(crate) delayed_retries: u32,
-    pub(crate) suspect: bool,
-    pub(crate) leased_at: Timestamp,
+    pub(crate) delivery: Moving,
     /// Someone wants no other attempt.
     pub(crate) cancelled: bool,
-    /// What becomes of those behind it in its lane.
-    after_dead: AfterDead,
-    /// Others may wait for its end.
-    pub(crate) bound: bool,
 }
 
 impl Held {
-    /// Reads the columns that every statement on `lease` returns first.
-    pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
+    fn read(row: &Row<'_>) -> Result<Self> {
+        Ok(Self { delivery: Moving::read(row)?, cancelled: row.get(7)? })
+    }
+}
+
+impl LeaseRow {
+    pub(crate) fn find(connection: &Connection, token: LeaseToken) -> Result<Option<Self>> {
+        let mut select = connection.prepare_cached(sql!("lease_of"))?;
+        select.query_row([blob(token.as_u128())], Self::read).optional()
+    }
+
+    /// At most so many that have expired, the first one first.
+    pub(crate) fn expired(
+        connection: &Connection,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<Self>> {
+        let mut select = connection.prepare_cached(sql!("lease_expired"))?;
+        select.query_map(params![now.as_micros(), limit], Self::read)?.collect()
+    }
+
+    fn read(row: &Row<'_>) -> Result<Self> {
         Ok(Self {
-            handler_key: row.get(0)?,
-            message_id: message_id(row, 1)?,
-            version: row.get(2)?,
-            priority: row.get(3)?,
-            attempt: row.get(4)?,
-            delayed_retries: row.get(5)?,
-            suspect: row.get(6)?,
-            leased_at: timestamp(row, 7)?,
-            cancelled: row.get(8)?,
-            after_dead: if row.get(9)? { AfterDead::Block } else { AfterDead::Pass },
-            bound: row.get(10)?,
+            token: row.get(0)?,
+            host: row.get(1)?,
+            max_crashes: row.get(2)?,
+            blocks: row.get(3)?,
+            quarantined: row.get(4)?,
+            alone: row.get(5)?,
+            leased_at: timestamp(row, 6)?,
         })
     }
 
-    fn id(&self) -> [u8; 16] {
-        blob(self.message_id.as_u128())
+    /// The fence of every settlement: nothing, if the lease does not hold this delivery any more.
+    pub(crate) fn take(&self, connection: &Connection, id: MessageId) -> Result<Option<Held>> {
+        let mut take = connection.prepare_cached(sql!("held_take"))?;
+        take.query_row(params![self.token, blob(id.as_u128())], Held::read).optional()
     }
 
-    pub(crate) fn return_ready(
+    /// All that it holds, or at most so many of them.
+    pub(crate) fn take_all(
         &self,
         connection: &Connection,
-        attempts: u32,
-        suspect: bool,
-    ) -> Result<()> {
-        let returning = Returning {
-            handler_key: &self.handler_key,
-            version: self.version,
-            priority: self.priority,
-            message_id: self.id(),
-            attempts,
-            delayed_retries: self.delayed_retries,
-            suspect,
-        };
-        returning.make_ready(connection)
+        limit: Option<u32>,
+    ) -> Result<Vec<Held>> {
+        let mut take = connection.prepare_cached(sql!("held_take_all"))?;
+        // To SQLite, less than nothing is no limit.
+        let limit = limit.map_or(-1, i64::from);
+        take.query_map(params![self.token, limit], Held::read)?.collect()
+    }
+
+    /// Removes the lease, if nothing is held under it.
+    pub(crate) fn end(&self, connection: &Connection) -> Result<()> {
+        connection.prepare_cached(sql!("lease_end"))?.execute([self.token]).map(drop)
     }
 
     pub(crate) fn done(
         &self,
         connection: &Connection,
+        delivery: &Moving,
         outcome: DoneOutcome,
         now: Timestamp,
     ) -> Result<()> {
-        let took = now.as_micros().saturating_sub(self.leased_at.as_micros()).max(0);
-        connection.prepare_cached(sql!("settle_done"))?.execute(params![
-            self.id(),
-            self.handler_key,
-            outcome.as_str(),
-            self.attempt,
-            took,
-            now.as_micros()
-        ])?;
-        hand_on(connection, self.id(), &self.handler_key, now).map(drop)
+        delivery.to_done(connection, outcome, self.leased_at, now).map(drop)
     }
 
-    pub(crate) fn retry(
+    /// Returns a delivery as it came, unless someone wants no other attempt. Answers its state.
+    pub(crate) fn give_back(
         &self,
         connection: &Connection,
-        due_at: Timestamp,
-        error: &ErrorReport,
+        Held { mut delivery, cancelled }: Held,
         now: Timestamp,
-    ) -> Result<()> {
-        connection.prepare_cached(sql!("settle_retry"))?.execute(params![
-            self.id(),
-            self.handler_key,
-            self.version,
-            self.priority,
-            self.attempt,
-            self.delayed_retries.saturating_add(1),
-            due_at.as_micros(),
-            error.text
-        ])?;
-        self.record(connection, error, now)
-    }
-
-    pub(crate) fn dead(
-        &self,
-        connection: &Connection,
-        reason: DeadReason,
-        error: &ErrorReport,
-        now: Timestamp,
-    ) -> Result<()> {
-        connection.prepare_cached(sql!("settle_dead"))?.execute(params![
-            self.id(),
-            self.handler_key,
-            self.version,
-            self.priority,
-            self.attempt,
-            reason.as_str(),
-            error.error_type,
-            error.text,
-            now.as_micros()
-        ])?;
-        if self.after_dead == AfterDead::Pass {
-            hand_on(connection, self.id(), &self.handler_key, now)?;
+    ) -> Result<DeliveryState> {
+        delivery.attempts = delivery.attempts.saturating_sub(1);
+        if cancelled {
+            self.done(connection, &delivery, DoneOutcome::Cancelled, now)?;
+            return Ok(DeliveryState::Cancelled);
         }
-        self.record(connection, error, now)
+        delivery.to_ready(connection)?;
+        Ok(DeliveryState::Pending)
     }
 
     /// Keeps what went wrong with this attempt.
     pub(crate) fn record(
         &self,
         connection: &Connection,
+        delivery: &Moving,
         error: &ErrorReport,
         now: Timestamp,
     ) -> Result<()> {
         connection.prepare_cached(sql!("settle_attempt"))?.execute(params![
-            self.id(),
-            self.handler_key,
-            self.attempt,
+            delivery.id(),
+            delivery.handler_key,
+            delivery.attempts,
+            self.host,
             self.leased_at.as_micros(),
             now.as_micros(),
             error.error_type,

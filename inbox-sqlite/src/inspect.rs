@@ -13,8 +13,8 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Error, OptionalExtension as _, Result, Row, params};
 
 use crate::act::{cancel, reschedule};
+use crate::delivery::Moving;
 use crate::lane_acts;
-use crate::ready::Returning;
 use crate::row::{blob, message_id, optional_timestamp, stored_message, timestamp};
 use crate::sql::sql;
 use crate::{SqliteStore, fleet, routes};
@@ -148,23 +148,11 @@ fn list(connection: &Connection, filter: &DeliveryFilter) -> Result<Page> {
 }
 
 fn retry(connection: &Connection, id: MessageId, handler_key: &str) -> Result<bool> {
-    let id = blob(id.as_u128());
     let mut take = connection.prepare_cached(sql!("retry_take"))?;
-    let taken: Option<(i64, i64)> = take
-        .query_row(params![id, handler_key], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((version, priority)) = taken else { return Ok(false) };
-    let returning = Returning {
-        handler_key,
-        version,
-        priority,
-        message_id: id,
-        attempts: 0,
-        delayed_retries: 0,
-        suspect: false,
-    };
-    returning.make_ready(connection)?;
-    Ok(true)
+    let taken =
+        take.query_row(params![blob(id.as_u128()), handler_key], Moving::read).optional()?;
+    taken.as_ref().map(|delivery| delivery.to_ready(connection)).transpose()?;
+    Ok(taken.is_some())
 }
 
 fn delivery(row: &Row<'_>) -> Result<DeliveryRecord> {
@@ -187,10 +175,11 @@ fn attempt(row: &Row<'_>) -> Result<AttemptRecord> {
     Ok(AttemptRecord {
         handler_key: row.get(0)?,
         attempt: row.get(1)?,
-        leased_at: timestamp(row, 2)?,
-        settled_at: timestamp(row, 3)?,
-        error_type: row.get(4)?,
-        error: row.get(5)?,
+        host: row.get(2)?,
+        leased_at: timestamp(row, 3)?,
+        settled_at: timestamp(row, 4)?,
+        error_type: row.get(5)?,
+        error: row.get(6)?,
     })
 }
 

@@ -1,10 +1,9 @@
 //! Lanes: who is at the head of each, and who comes next.
 
 use inbox_core::Timestamp;
-use inbox_core::message::MessageId;
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
 
-use crate::row::blob;
+use crate::delivery::Moving;
 use crate::sql::sql;
 
 /// Names a lane by the key that its handler had first.
@@ -25,12 +24,11 @@ impl LaneName {
     pub(crate) fn enter(
         &self,
         connection: &Connection,
-        id: MessageId,
-        head_key: &str,
+        delivery: &Moving,
         now: Timestamp,
     ) -> Result<bool> {
         let Self { first_key, tenant, ordering_key } = self;
-        let id = blob(id.as_u128());
+        let (id, head_key) = (delivery.id(), &delivery.handler_key);
         let mut enter = connection.prepare_cached(sql!("lane_enter"))?;
         let is_head = params![first_key, tenant, ordering_key, id, head_key, now.as_micros()];
         Ok(enter.execute(is_head)? > 0)

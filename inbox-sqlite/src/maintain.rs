@@ -1,6 +1,5 @@
 use std::time::Duration;
 
-use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
 use inbox_core::store::{
     DeadDelivery, KnownRoute, Maintain, OrphanTerms, Reclaimed, Route, Served, StoreError,
     StoreFuture,
@@ -8,8 +7,8 @@ use inbox_core::store::{
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
-use crate::held::Held;
-use crate::ready::Returning;
+use crate::delivery::Moving;
+use crate::reclaim::reclaim;
 use crate::row::timestamp;
 use crate::sql::sql;
 use crate::{SqliteStore, fleet, lane_acts, routes, schedule};
@@ -123,59 +122,11 @@ fn route(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
 fn promote(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
     let mut take = connection.prepare_cached(sql!("promote_take"))?;
     let taken = take.query_map(params![now.as_micros(), limit], |row| {
-        let (id, key): ([u8; 16], String) = (row.get(0)?, row.get(1)?);
-        let (version, priority): (i64, i64) = (row.get(2)?, row.get(3)?);
-        let (attempts, delayed_retries): (u32, u32) = (row.get(4)?, row.get(5)?);
-        let suspect: bool = row.get(7)?;
-        Ok((timestamp(row, 6)?, id, key, version, priority, attempts, delayed_retries, suspect))
+        Ok((timestamp(row, 7)?, Moving::read(row)?))
     })?;
     let mut taken = taken.collect::<Result<Vec<_>>>()?;
-    taken.sort();
-    for (_, id, key, version, priority, attempts, delayed_retries, suspect) in &taken {
-        let returning = Returning {
-            handler_key: key,
-            version: *version,
-            priority: *priority,
-            message_id: *id,
-            attempts: *attempts,
-            delayed_retries: *delayed_retries,
-            suspect: *suspect,
-        };
-        returning.make_ready(connection)?;
-    }
+    // The one that waited longest is first; of those that waited equally long, the oldest.
+    taken.sort_by_key(|(due_at, delivery)| (*due_at, delivery.message_id));
+    taken.iter().try_for_each(|(_, delivery)| delivery.to_ready(connection))?;
     Ok(taken.len() as u64)
-}
-
-fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Result<Reclaimed> {
-    let mut take = connection.prepare_cached(sql!("reclaim_take"))?;
-    let taken = take.query_map(params![now.as_micros(), limit], |row| {
-        Ok((Held::read(row)?, row.get::<_, u32>(11)?))
-    })?;
-    let mut reclaimed = Reclaimed::default();
-    for (held, max_attempts) in taken.collect::<Result<Vec<_>>>()? {
-        if held.cancelled {
-            held.done(connection, DoneOutcome::Cancelled, now)?;
-            reclaimed.cancelled += 1;
-            continue;
-        }
-        let error = ErrorReport::lease_expired();
-        match (held.suspect, held.attempt >= max_attempts) {
-            (false, _) => held.return_ready(connection, held.attempt.saturating_sub(1), true)?,
-            (true, false) => {
-                held.return_ready(connection, held.attempt, true)?;
-                held.record(connection, &error, now)?;
-            }
-            (true, true) => {
-                held.dead(connection, DeadReason::LeaseExpired, &error, now)?;
-                reclaimed.dead.push(DeadDelivery {
-                    message_id: held.message_id,
-                    attempts: held.attempt,
-                    handler_key: held.handler_key,
-                });
-                continue;
-            }
-        }
-        reclaimed.returned += 1;
-    }
-    Ok(reclaimed)
 }

@@ -5,6 +5,9 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 use crate::connection::Place;
 use crate::error::translate;
 
+#[cfg(test)]
+mod tests;
+
 /// One step of the schema. Once released, its text never changes.
 struct Migration {
     version: u32,
@@ -12,16 +15,11 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[
-    Migration { version: 1, name: "spine", sql: include_str!("../migrations/0001_spine.sql") },
-    Migration {
-        version: 2,
-        name: "boundaries",
-        sql: include_str!("../migrations/0002_boundaries.sql"),
-    },
-    Migration { version: 3, name: "order", sql: include_str!("../migrations/0003_order.sql") },
-    Migration { version: 4, name: "fleet", sql: include_str!("../migrations/0004_fleet.sql") },
-];
+const MIGRATIONS: &[Migration] = &[Migration {
+    version: 1,
+    name: "initial",
+    sql: include_str!("../migrations/0001_initial.sql"),
+}];
 
 const HISTORY: &str = "CREATE TABLE IF NOT EXISTS inbox_migration (
     version    INTEGER NOT NULL PRIMARY KEY,
@@ -32,10 +30,18 @@ const HISTORY: &str = "CREATE TABLE IF NOT EXISTS inbox_migration (
 /// Brings the schema to this program's version, in one transaction. Of several processes that try
 /// at once, one does it and the others find it done.
 pub(crate) fn to_latest(place: &Place, connection: &mut Connection) -> Result<(), StoreError> {
+    migrate(place, connection, MIGRATIONS)
+}
+
+fn migrate(
+    place: &Place,
+    connection: &mut Connection,
+    migrations: &[Migration],
+) -> Result<(), StoreError> {
     let failed = |error| translate(place, &error);
     // Looks before it locks: a store that is up to date can be opened while another one writes.
     let found = version(connection).map_err(failed)?;
-    let latest = MIGRATIONS.last().map_or(0, |last| last.version);
+    let latest = migrations.last().map_or(0, |last| last.version);
     refuse_newer(place, found, latest)?;
     if found == latest {
         return Ok(());
@@ -45,7 +51,7 @@ pub(crate) fn to_latest(place: &Place, connection: &mut Connection) -> Result<()
     let found = version(&transaction).map_err(failed)?;
     refuse_newer(place, found, latest)?;
     transaction.execute_batch(HISTORY).map_err(failed)?;
-    for migration in MIGRATIONS.iter().filter(|migration| migration.version > found) {
+    for migration in migrations.iter().filter(|migration| migration.version > found) {
         let Migration { version, name, sql } = migration;
         transaction.execute_batch(sql).map_err(failed)?;
         transaction

@@ -1,34 +1,6 @@
-use rusqlite::{Connection, Params, Result, params};
+use rusqlite::{Connection, Params, Result};
 
 use crate::lanes::LaneName;
-use crate::sql::sql;
-
-/// A delivery that becomes ready again.
-pub(crate) struct Returning<'a> {
-    pub(crate) handler_key: &'a str,
-    pub(crate) version: i64,
-    pub(crate) priority: i64,
-    pub(crate) message_id: [u8; 16],
-    pub(crate) attempts: u32,
-    pub(crate) delayed_retries: u32,
-    pub(crate) suspect: bool,
-}
-
-impl Returning<'_> {
-    /// (lease, waiting or dead) → ready.
-    pub(crate) fn make_ready(&self, connection: &Connection) -> Result<()> {
-        let parameters = params![
-            self.handler_key,
-            self.version,
-            self.priority,
-            self.message_id,
-            self.attempts,
-            self.delayed_retries,
-            self.suspect
-        ];
-        make_ready(connection, sql!("return_ready"), parameters).map(drop)
-    }
-}
 
 /// Runs a statement that puts rows into `ready`, and answers how many. Those with an ordering key are behind
 /// their lanes: one that is alone there comes to the front.

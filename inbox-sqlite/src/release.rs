@@ -1,43 +1,32 @@
-use inbox_core::settle::DoneOutcome;
 use inbox_core::store::{Bell, DeliveryState, Lease, LeaseToken};
 use inbox_core::{Now, Timestamp};
-use rusqlite::{Connection, Result, params};
+use rusqlite::{Connection, Result};
 use tokio::sync::mpsc;
 
 use crate::call::Unattended;
-use crate::held::Held;
-use crate::row::blob;
-use crate::sql::sql;
+use crate::held::LeaseRow;
 use crate::thread::{Calls, Task};
+use crate::wake::Turns;
 
-/// Gives up leases without counting the attempt.
-pub(crate) fn release(connection: &Connection, tokens: &[LeaseToken], now: Now) -> Result<u64> {
+/// Gives up leases without counting the attempts. Answers how many deliveries are ready again; also of a
+/// delivery that is not, others may have waited for the end.
+pub(crate) fn release(
+    connection: &Connection,
+    tokens: &[LeaseToken],
+    now: Now,
+) -> Result<Turns<u64>> {
     let now = now.or_else(Timestamp::now);
-    let mut released = 0;
+    let mut released = Turns { answer: 0, freed: false };
     for token in tokens {
-        let mut take = connection.prepare_cached(sql!("release_take"))?;
-        let held = take.query_map(params![blob(token.as_u128())], Held::read)?;
-        for held in held.collect::<Result<Vec<_>>>()? {
-            let state = give_back(connection, held, now)?;
-            released += u64::from(state == DeliveryState::Pending);
+        let Some(lease) = LeaseRow::find(connection, *token)? else { continue };
+        for held in lease.take_all(connection, None)? {
+            let state = lease.give_back(connection, held, now)?;
+            released.answer += u64::from(state == DeliveryState::Pending);
+            released.freed = true;
         }
+        lease.end(connection)?;
     }
     Ok(released)
-}
-
-/// Returns a delivery as it came, unless someone wants no other attempt. Answers its state.
-pub(crate) fn give_back(
-    connection: &Connection,
-    mut held: Held,
-    now: Timestamp,
-) -> Result<DeliveryState> {
-    held.attempt = held.attempt.saturating_sub(1);
-    if held.cancelled {
-        held.done(connection, DoneOutcome::Cancelled, now)?;
-        return Ok(DeliveryState::Cancelled);
-    }
-    held.return_ready(connection, held.attempt, held.suspect)?;
-    Ok(DeliveryState::Pending)
 }
 
 /// The same, as soon as the thread gets to it, for someone who cannot wait.
@@ -45,7 +34,7 @@ pub(crate) fn abandon(calls: &Calls, bell: &Bell, tokens: Vec<LeaseToken>, now: 
     if tokens.is_empty() {
         return;
     }
-    let code = move |connection: &Connection| release(connection, &tokens, now);
+    let code = move |connection: &Connection| release(connection, &tokens, now).map(drop);
     let work = Unattended { code, bell: bell.clone() };
     if calls.try_send(Task::Call(Box::new(work))).is_err() {
         tracing::debug!("leases that nobody waits for will expire");

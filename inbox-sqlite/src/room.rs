@@ -29,10 +29,6 @@ impl<'a> Room<'a> {
         self.terms.fleet.is_some() || (self.terms.per_key.is_some() && concurrency_key.is_some())
     }
 
-    pub(crate) fn is_by_key(&self) -> bool {
-        self.terms.per_key.is_some()
-    }
-
     /// How many of `limit` the fleet may hold besides what it holds.
     pub(crate) fn of_fleet(&self, limit: u32) -> Result<u32> {
         let Some(fleet) = self.terms.fleet else { return Ok(limit) };

@@ -1,13 +1,16 @@
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::result::Result as StdResult;
+
 use inbox_core::settle::{DoneOutcome, Settlement};
 use inbox_core::store::{DeliveryState, LeaseLost, LeaseToken, Settle, StateStore, StoreFuture};
 use inbox_core::{Now, Timestamp};
-use rusqlite::{Connection, OptionalExtension as _, Result, params};
+use rusqlite::{Connection, Result};
 
 use crate::SqliteStore;
-use crate::held::Held;
-use crate::release::{abandon, give_back, release};
-use crate::row::blob;
-use crate::sql::sql;
+use crate::held::LeaseRow;
+use crate::lanes::hand_on;
+use crate::release::{abandon, release};
 use crate::wake::Turns;
 
 impl StateStore for SqliteStore {
@@ -15,19 +18,20 @@ impl StateStore for SqliteStore {
         &self,
         settles: Vec<Settle>,
         now: Now,
-    ) -> StoreFuture<'_, Vec<std::result::Result<DeliveryState, LeaseLost>>> {
+    ) -> StoreFuture<'_, Vec<StdResult<DeliveryState, LeaseLost>>> {
         Box::pin(async move {
             let settled = self.write_and_ring(move |connection| {
-                let (now, mut freed) = (now.or_else(Timestamp::now), false);
-                let settled = settles.iter().map(|one| settle(connection, one, now, &mut freed));
-                Ok(Turns { answer: settled.collect::<Result<Vec<_>>>()?, freed })
+                settle_all(connection, &settles, now.or_else(Timestamp::now))
             });
             Ok(settled.await?.answer)
         })
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {
-        Box::pin(self.write_and_ring(move |connection| release(connection, &tokens, now)))
+        Box::pin(async move {
+            let released = self.write_and_ring(move |connection| release(connection, &tokens, now));
+            Ok(released.await?.answer)
+        })
     }
 
     fn abandon(&self, tokens: Vec<LeaseToken>, now: Now) {
@@ -35,34 +39,63 @@ impl StateStore for SqliteStore {
     }
 }
 
+fn settle_all(
+    connection: &Connection,
+    settles: &[Settle],
+    now: Timestamp,
+) -> Result<Turns<Vec<StdResult<DeliveryState, LeaseLost>>>> {
+    let mut turns = Turns { answer: Vec::new(), freed: false };
+    // What is settled together was often leased together.
+    let mut leases = HashMap::new();
+    for one in settles {
+        let lease = match leases.entry(one.token) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(LeaseRow::find(connection, one.token)?),
+        };
+        let state = match lease {
+            Some(lease) => settle(connection, lease, one, now)?,
+            None => None,
+        };
+        turns.freed |= state.is_some() && one.shares;
+        turns.answer.push(state.ok_or(LeaseLost(one.token)));
+    }
+    for lease in leases.values().flatten() {
+        lease.end(connection)?;
+    }
+    Ok(turns)
+}
+
+/// Nothing, and no trace of it, if the lease does not hold that delivery.
 fn settle(
     connection: &Connection,
+    lease: &LeaseRow,
     one: &Settle,
     now: Timestamp,
-    freed: &mut bool,
-) -> Result<std::result::Result<DeliveryState, LeaseLost>> {
-    let held = connection
-        .prepare_cached(sql!("settle_take"))?
-        .query_row(
-            params![blob(one.token.as_u128()), blob(one.message_id.as_u128()), now.as_micros()],
-            Held::read,
-        )
-        .optional()?;
-    let Some(held) = held else { return Ok(Err(LeaseLost(one.token))) };
-    *freed |= held.bound;
+) -> Result<Option<DeliveryState>> {
+    let Some(mut held) = lease.take(connection, one.message_id)? else { return Ok(None) };
+    let delivery = &mut held.delivery;
     match &one.settlement {
-        Settlement::Done(outcome) => held.done(connection, *outcome, now)?,
+        Settlement::Done(outcome) => lease.done(connection, delivery, *outcome, now)?,
         // Whoever cancelled it wants no other attempt, and no dead letter.
         Settlement::Retry { error, .. } | Settlement::Dead { error, .. } if held.cancelled => {
-            held.done(connection, DoneOutcome::Cancelled, now)?;
-            held.record(connection, error, now)?;
-            return Ok(Ok(DeliveryState::Cancelled));
+            lease.done(connection, delivery, DoneOutcome::Cancelled, now)?;
+            lease.record(connection, delivery, error, now)?;
+            return Ok(Some(DeliveryState::Cancelled));
         }
         Settlement::Retry { after, error } => {
-            held.retry(connection, now.saturating_add(*after), error, now)?;
+            // Its worker reported back, which ends a row of crashes.
+            (delivery.crashes, delivery.carry) = (0, one.carry.to_json());
+            delivery.to_waiting(connection, now.saturating_add(*after), Some(error))?;
+            lease.record(connection, delivery, error, now)?;
         }
-        Settlement::Dead { reason, error } => held.dead(connection, *reason, error, now)?,
-        Settlement::Release => return give_back(connection, held, now).map(Ok),
+        Settlement::Dead { reason, error } => {
+            delivery.to_dead(connection, *reason, error, now)?;
+            if !lease.blocks {
+                hand_on(connection, delivery.id(), &delivery.handler_key, now)?;
+            }
+            lease.record(connection, delivery, error, now)?;
+        }
+        Settlement::Release => return lease.give_back(connection, held, now).map(Some),
     }
-    Ok(Ok(one.settlement.state()))
+    Ok(Some(one.settlement.state()))
 }

@@ -64,6 +64,7 @@ async fn a_damaged_row_is_dead_lettered_alone_with_its_true_error() {
         ("UPDATE inbox_message SET headers = '[' WHERE id = ?1", "unreadable", "headers"),
         ("UPDATE inbox_message SET version = -1 WHERE id = ?1", "unreadable", "out of range"),
         ("DELETE FROM inbox_message WHERE id = ?1", "unreadable", "is gone"),
+        ("UPDATE inbox_ready SET carry = '{' WHERE message_id = ?1", "unreadable", "carry"),
         (
             "UPDATE inbox_message SET payload = '\"' || hex(zeroblob(1 << 20)) || '\"' WHERE id = ?1",
             "undecodable",
@@ -189,11 +190,12 @@ fn request() -> LeaseRequest {
         handler_key: "note".to_owned(),
         versions: vec![1],
         limit,
-        max_attempts: limit,
+        max_crashes: limit,
         terms: Terms::default(),
     };
     let duration = Duration::from_hours(1);
-    LeaseRequest { host: "test".to_owned(), duration, wanted: vec![wanted], tenants: None }
+    let (host, wanted, tenants) = ("test".to_owned(), vec![wanted], None);
+    LeaseRequest { host, duration, wanted, tenants, quarantine: None, first: None }
 }
 
 #[tokio::test]

@@ -3,16 +3,11 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
-use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
 use inbox_core::Now;
-use inbox_core::message::MessageId;
-use inbox_core::store::{
-    Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, StoreError, StoreErrorKind, Terms,
-    Wanted,
-};
+use inbox_core::store::{Inspect as _, Maintain as _, StoreError, StoreErrorKind};
 use inbox_sqlite::rusqlite::{Connection, TransactionBehavior};
 use inbox_sqlite::{SqliteOptions, open};
 use tempfile::TempDir;
@@ -119,44 +114,6 @@ async fn twenty_that_open_an_empty_file_at_once_end_in_one_schema() {
         .query_row("SELECT count(*) FROM inbox_migration WHERE version = 1", [], |row| row.get(0))
         .unwrap();
     assert_eq!(applied, 1);
-}
-
-#[tokio::test]
-async fn what_the_first_release_stored_is_leased_for_its_tenant() {
-    let directory = TempDir::new().unwrap();
-    let path = directory.path().join("inbox.db");
-    let connection = Connection::open(&path).unwrap();
-    connection.execute_batch(include_str!("../migrations/0001_spine.sql")).unwrap();
-    let stored = "
-        CREATE TABLE inbox_migration (
-            version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL
-        ) STRICT;
-        INSERT INTO inbox_migration VALUES (1, 'spine', 0);
-        INSERT INTO inbox_message (id, tenant, contract, version, payload, accepted_at)
-        SELECT unhex(printf('%032d', value ->> 0)), value ->> 1, 'pay', 1, '{}', 0
-        FROM json_each('[[1, \"acme\"], [2, \"bolt\"], [3, \"\"]]');
-        INSERT INTO inbox_ready (handler_key, version, priority, message_id)
-        SELECT 'charge', 1, 1, id FROM inbox_message";
-    connection.execute_batch(stored).unwrap();
-    let store = open(&path).await.unwrap();
-    for (tenant, id) in [("bolt", 2), ("", 3), ("acme", 1)] {
-        let wanted = Wanted {
-            handler_key: "charge".to_owned(),
-            versions: vec![1],
-            limit: NonZeroU32::MAX,
-            max_attempts: NonZeroU32::MAX,
-            terms: Terms::default(),
-        };
-        let request = LeaseRequest {
-            host: "test".to_owned(),
-            duration: Duration::from_mins(1),
-            wanted: vec![wanted],
-            tenants: Some(vec![tenant.to_owned()]),
-        };
-        let leases = store.lease(request, Now::OfStore).await.unwrap();
-        let ids: Vec<_> = leases.iter().map(|lease| lease.deliveries[0].message.id).collect();
-        assert_eq!(ids, [MessageId::from_u128(id)], "for {tenant:?}");
-    }
 }
 
 #[tokio::test]

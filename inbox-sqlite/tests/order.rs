@@ -1,16 +1,17 @@
-//! Order and limits in a file that an older program wrote, or that someone changed by hand.
+//! Order and limits in a file after a restart, or after someone changed it by hand.
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use inbox_core::message::MessageId;
+use inbox_core::message::{Envelope, Headers, Message, MessageId, OnConflict, Payload};
+use inbox_core::schedule::{Priority, Start};
 use inbox_core::settle::{DoneOutcome, Settlement};
 use inbox_core::store::{
-    Inspect as _, LaneFilter, Lease, LeaseRequest, LeaseStore as _, Maintain as _, Settle,
-    StateStore as _, Terms, Wanted,
+    Inspect as _, LaneFilter, Lease, LeaseRequest, LeaseStore as _, Maintain as _, Route, Settle,
+    StateStore as _, Terms, Wanted, Writer as _,
 };
 use inbox_core::{Now, Timestamp};
 use inbox_sqlite::rusqlite::Connection;
@@ -19,93 +20,111 @@ use tempfile::TempDir;
 
 const NOW: Now = Now::At(Timestamp::from_micros(1_000));
 
-/// Numbered messages of three keys, under two names of one handler, as version 2 of the schema kept them.
-const STORED: &str = "
-    CREATE TABLE inbox_migration (
-        version INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL
-    ) STRICT;
-    INSERT INTO inbox_migration VALUES (1, 'spine', 0), (2, 'boundaries', 0);
-    INSERT INTO inbox_route (contract, handler_key, superseded_by, registered_at)
-    VALUES ('pay', 'charge', 'charge-card', 0), ('pay', 'charge-card', NULL, 1);
-    CREATE TEMP TABLE stored AS
-    SELECT unhex(printf('%032x', value ->> 0)) AS id, value ->> 1 AS handler_key, value ->> 2 AS key,
-           value ->> 3 AS place
-    FROM json_each('[
-        [1, \"charge\", \"a\", \"lease\"], [2, \"charge\", \"a\", \"ready\"],
-        [3, \"charge-card\", \"a\", \"ready\"], [4, \"charge\", \"b\", \"ready\"],
-        [5, \"charge-card\", \"b\", \"ready\"], [6, \"charge-card\", \"c\", \"waiting\"],
-        [7, \"charge-card\", \"c\", \"ready\"], [8, \"charge-card\", null, \"ready\"]
-    ]');
-    INSERT INTO inbox_message (id, contract, version, payload, ordering_key, concurrency_key, accepted_at)
-    SELECT id, 'pay', 1, '{}', key, key, 0 FROM stored;
-    INSERT INTO inbox_ready (handler_key, version, priority, message_id)
-    SELECT handler_key, 1, 1, id FROM stored WHERE place = 'ready' ORDER BY id;
-    INSERT INTO inbox_waiting (message_id, handler_key, version, priority, due_at, reason)
-    SELECT id, handler_key, 1, 1, 900, 'delay' FROM stored WHERE place = 'waiting';
-    INSERT INTO inbox_lease (
-        token, host, handler_key, message_id, version, priority, attempt, delayed_retries, suspect,
-        max_attempts, leased_at, expires_at
-    )
-    SELECT id, 'old', handler_key, id, 1, 1, 1, 0, 0, 3, 500, 2000 FROM stored WHERE place = 'lease'";
+/// The delay of what waits is over, and no lease is.
+const LATER: Now = Now::At(Timestamp::from_micros(2_000));
 
-fn older_file(directory: &TempDir) -> PathBuf {
-    let path = directory.path().join("inbox.db");
-    let connection = Connection::open(&path).unwrap();
-    connection.execute_batch(include_str!("../migrations/0001_spine.sql")).unwrap();
-    connection.execute_batch(include_str!("../migrations/0002_boundaries.sql")).unwrap();
-    connection.execute_batch(STORED).unwrap();
-    path
+/// Numbered messages of three keys, stored under two names of one handler: the first of `a` is held, and the
+/// first of `c` waits.
+async fn stored(path: &Path) -> SqliteStore {
+    let store = open(path).await.unwrap();
+    register(&store, "charge", &[]).await;
+    accept(&store, [(1, "a"), (2, "a"), (4, "b")]).await;
+    register(&store, "charge-card", &["charge"]).await;
+    accept(&store, [(3, "a"), (5, "b"), (6, "c"), (7, "c"), (8, "")]).await;
+    let held = store.lease(request(&["charge"], 1, Terms::default()), NOW).await.unwrap();
+    assert_eq!(ids(&held), [1]);
+    store
+}
+
+async fn register(store: &SqliteStore, key: &str, supersedes: &[&str]) {
+    let route = Route {
+        contract: "pay".to_owned(),
+        handler_key: key.to_owned(),
+        supersedes: supersedes.iter().map(|&key| key.to_owned()).collect(),
+        context: String::new(),
+    };
+    store.register_routes(vec![route], NOW).await.unwrap();
+}
+
+async fn accept<const N: usize>(store: &SqliteStore, messages: [(u128, &str); N]) {
+    let envelope = |(id, key): (u128, &str)| {
+        let key = Some(key.to_owned()).filter(|key| !key.is_empty());
+        let message = Message {
+            id: MessageId::from_u128(id),
+            contract: "pay".to_owned(),
+            version: 1,
+            payload: Payload::from_bytes(b"{}".to_vec()),
+            headers: Headers::new(),
+            idempotency_key: None,
+            ordering_key: key.clone(),
+            concurrency_key: key,
+            correlation_id: None,
+            causation_id: None,
+            tenant: String::new(),
+            deliver_by: None,
+        };
+        let start =
+            if id == 6 { Start::After(Duration::from_micros(1)) } else { Start::Immediately };
+        let (priority, on_conflict) = (Priority::Normal, OnConflict::default());
+        Envelope { message, start, priority, is_encoded: true, on_conflict }
+    };
+    let envelopes: Vec<_> = messages.into_iter().map(envelope).collect();
+    store.accept(envelopes.into(), NOW).await.unwrap();
 }
 
 fn change(path: &Path, sql: &str) {
     assert!(Connection::open(path).unwrap().execute(sql, []).unwrap() > 0, "{sql}");
 }
 
-async fn lease(store: &SqliteStore, terms: Terms) -> Vec<Lease> {
-    let wanted = |key: &str| Wanted {
-        handler_key: key.to_owned(),
+fn request(keys: &[&str], limit: u32, terms: Terms) -> LeaseRequest {
+    let wanted = |key: &&str| Wanted {
+        handler_key: (*key).to_owned(),
         versions: vec![1],
-        limit: NonZeroU32::MAX,
-        max_attempts: NonZeroU32::MAX,
+        limit: NonZeroU32::new(limit).unwrap(),
+        max_crashes: NonZeroU32::MAX,
         terms,
     };
-    let request = LeaseRequest {
-        host: "test".to_owned(),
-        duration: Duration::from_secs(1),
-        wanted: vec![wanted("charge"), wanted("charge-card")],
-        tenants: None,
-    };
-    store.lease(request, NOW).await.unwrap()
+    let (host, duration) = ("test".to_owned(), Duration::from_secs(1));
+    let (wanted, tenants) = (keys.iter().map(wanted).collect(), None);
+    LeaseRequest { host, duration, wanted, tenants, quarantine: None, first: None }
+}
+
+async fn lease(store: &SqliteStore, terms: Terms) -> Vec<Lease> {
+    store.lease(request(&["charge", "charge-card"], 100, terms), LATER).await.unwrap()
 }
 
 fn ids(leases: &[Lease]) -> Vec<u128> {
-    leases.iter().map(|lease| lease.deliveries[0].message.id.as_u128()).collect()
+    let deliveries = leases.iter().flat_map(|lease| &lease.deliveries);
+    deliveries.map(|delivery| delivery.message.id.as_u128()).collect()
 }
 
 async fn complete(store: &SqliteStore, leases: &[Lease]) {
-    let settle = |lease: &Lease| Settle {
-        token: lease.token,
-        message_id: lease.deliveries[0].message.id,
-        settlement: Settlement::Done(DoneOutcome::Completed),
+    let done = Settlement::Done(DoneOutcome::Completed);
+    let settle = |lease: &Lease| {
+        let deliveries = lease.deliveries.iter();
+        let settles = deliveries.map(|one| Settle::new(lease.token, one, done.clone()));
+        settles.collect::<Vec<_>>()
     };
-    let settled = store.settle(leases.iter().map(settle).collect(), NOW).await.unwrap();
+    let settled = store.settle(leases.iter().flat_map(settle).collect(), LATER).await.unwrap();
     assert!(settled.iter().all(Result::is_ok), "{settled:?}");
 }
 
 #[tokio::test]
-async fn what_an_older_release_stored_goes_on_in_order() {
+async fn after_a_restart_deliveries_go_on_in_order_whatever_key_they_are_stored_under() {
     let directory = TempDir::new().unwrap();
-    let store = open(older_file(&directory)).await.unwrap();
+    let path = directory.path().join("inbox.db");
+    stored(&path).await.close().await;
+    let store = open(&path).await.unwrap();
     let held = lease(&store, Terms::default()).await;
     assert_eq!(ids(&held), [4, 7, 8], "the first of `a` is held");
     complete(&store, &held).await;
-    assert_eq!(store.promote(10, NOW).await.unwrap(), 1);
+    assert_eq!(store.promote(10, LATER).await.unwrap(), 1);
     let held = lease(&store, Terms::default()).await;
     assert_eq!(ids(&held), [5, 6]);
     complete(&store, &held).await;
-    // The worker of the older release has vanished.
-    let later = Now::At(Timestamp::from_micros(2_000));
-    assert_eq!(store.reclaim(10, later).await.unwrap().returned, 1);
+    // The first worker has vanished.
+    let expired = Now::At(Timestamp::from_micros(1_001_000));
+    assert_eq!(store.reclaim(10, expired).await.unwrap().returned(), 1);
     for expected in 1..=3 {
         let held = lease(&store, Terms::default()).await;
         assert_eq!(ids(&held), [expected]);
@@ -115,9 +134,11 @@ async fn what_an_older_release_stored_goes_on_in_order() {
 }
 
 #[tokio::test]
-async fn what_an_older_release_leased_counts_in_a_limit() {
+async fn what_was_leased_before_a_restart_counts_in_a_limit() {
     let directory = TempDir::new().unwrap();
-    let store = open(older_file(&directory)).await.unwrap();
+    let path = directory.path().join("inbox.db");
+    stored(&path).await.close().await;
+    let store = open(&path).await.unwrap();
     let limited = Terms { fleet: NonZeroU32::new(2), ..Terms::default() };
     assert_eq!(ids(&lease(&store, limited).await), [4]);
     assert_eq!(ids(&lease(&store, limited).await), []);
@@ -126,11 +147,11 @@ async fn what_an_older_release_leased_counts_in_a_limit() {
 #[tokio::test]
 async fn a_lane_whose_head_was_deleted_by_hand_goes_on_when_it_is_mended() {
     let directory = TempDir::new().unwrap();
-    let path = older_file(&directory);
-    let store = open(&path).await.unwrap();
+    let path = directory.path().join("inbox.db");
+    let store = stored(&path).await;
     complete(&store, &lease(&store, Terms::default()).await).await;
     assert_eq!(store.mend(10, NOW).await.unwrap(), 0, "all is whole");
-    change(&path, "DELETE FROM inbox_lease");
+    change(&path, "DELETE FROM inbox_held");
     assert_eq!(store.mend(10, NOW).await.unwrap(), 1);
     assert_eq!(store.mend(10, NOW).await.unwrap(), 0, "it is mended");
     assert_eq!(ids(&lease(&store, Terms::default()).await), [2, 5]);
@@ -139,9 +160,9 @@ async fn a_lane_whose_head_was_deleted_by_hand_goes_on_when_it_is_mended() {
 #[tokio::test]
 async fn a_lane_that_was_deleted_by_hand_begins_again_when_it_is_mended() {
     let directory = TempDir::new().unwrap();
-    let path = older_file(&directory);
-    let store = open(&path).await.unwrap();
-    change(&path, "DELETE FROM inbox_lease");
+    let path = directory.path().join("inbox.db");
+    let store = stored(&path).await;
+    change(&path, "DELETE FROM inbox_held");
     change(&path, "DELETE FROM inbox_lane");
     assert_eq!(store.mend(10, NOW).await.unwrap(), 1);
     assert_eq!(ids(&lease(&store, Terms::default()).await), [2, 4, 7, 8]);
@@ -150,8 +171,8 @@ async fn a_lane_that_was_deleted_by_hand_begins_again_when_it_is_mended() {
 #[tokio::test]
 async fn a_second_front_that_was_made_by_hand_is_not_leased() {
     let directory = TempDir::new().unwrap();
-    let path = older_file(&directory);
-    let store = open(&path).await.unwrap();
+    let path = directory.path().join("inbox.db");
+    let store = stored(&path).await;
     change(&path, "UPDATE inbox_ready SET behind = 0");
     let held = lease(&store, Terms::default()).await;
     assert_eq!(ids(&held), [4, 7, 8], "one of each lane, and none of the one that is held");

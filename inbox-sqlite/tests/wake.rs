@@ -154,10 +154,10 @@ async fn held(store: &SqliteStore) -> LeaseToken {
     };
     store.register_routes(vec![route], Now::OfStore).await.unwrap();
     schedule(store, 1).await;
-    let (limit, max_attempts) = (NonZeroU32::MIN, NonZeroU32::MIN);
+    let (limit, max_crashes) = (NonZeroU32::MIN, NonZeroU32::MIN);
     let wanted =
-        Wanted { handler_key, versions: vec![1], limit, max_attempts, terms: Terms::default() };
-    let (host, duration) = ("host".to_owned(), PATIENCE);
-    let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
+        Wanted { handler_key, versions: vec![1], limit, max_crashes, terms: Terms::default() };
+    let (host, duration, wanted, tenants) = ("host".to_owned(), PATIENCE, vec![wanted], None);
+    let request = LeaseRequest { host, duration, wanted, tenants, quarantine: None, first: None };
     store.lease(request, Now::OfStore).await.unwrap()[0].token
 }

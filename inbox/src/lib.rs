@@ -120,7 +120,7 @@ pub mod message {
     pub use inbox_core::ParseTimestampError;
     pub use inbox_core::contract::{Durable, EncodeError, KeyPart, UpgradesFrom};
     pub use inbox_core::message::{
-        Envelope, Headers, Message, MessageId, ParseMessageIdError, Payload, PayloadError,
+        Carry, Envelope, Headers, Message, MessageId, ParseMessageIdError, Payload, PayloadError,
     };
 }
 

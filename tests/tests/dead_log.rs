@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize)]
 struct Bomb;
 
-#[handler(key = "bomb", max_attempts = 1)]
+#[handler(key = "bomb", max_crashes = 1)]
 async fn bomb(_command: Bomb) {}
 
 /// Another host takes what is ready, and is never heard of again.
@@ -26,11 +26,18 @@ async fn vanish(inbox: &TestInbox) {
         handler_key: "bomb".to_owned(),
         versions: vec![1],
         limit: NonZeroU32::MIN,
-        max_attempts: NonZeroU32::MIN,
+        max_crashes: NonZeroU32::MIN,
         terms: Terms::default(),
     };
     let (host, duration) = ("gone".to_owned(), Duration::from_secs(1));
-    let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
+    let request = LeaseRequest {
+        host,
+        duration,
+        wanted: vec![wanted],
+        tenants: None,
+        quarantine: Some(NonZeroU32::MIN),
+        first: None,
+    };
     let now = inbox.inbox().scheduler().clock().now();
     assert_eq!(inbox.inbox().store().lease(request, now).await.unwrap().len(), 1);
     inbox.advance(Duration::from_secs(1));
@@ -42,15 +49,24 @@ fn a_delivery_that_dies_with_its_worker_is_logged_as_an_error() {
     let (inbox, id) = runtime.block_on(async {
         let inbox = TestInbox::builder().build().await.unwrap();
         let id = inbox.schedule(Bomb).await.message_id();
-        // The first time it is not accused; then it is.
-        vanish(&inbox).await;
-        let now = inbox.inbox().scheduler().clock().now();
-        inbox::store::Maintain::reclaim(&**inbox.inbox().store(), 10, now).await.unwrap();
+        // The first two workers that vanish accuse nobody; the third one does.
+        for _ in 0..2 {
+            vanish(&inbox).await;
+            let now = inbox.inbox().scheduler().clock().now();
+            inbox::store::Maintain::reclaim(&**inbox.inbox().store(), 10, now).await.unwrap();
+        }
         vanish(&inbox).await;
         (inbox, id)
     });
     let log = captured(|| assert_eq!(runtime.block_on(inbox.drain()).dead, 1));
-    names(&log, &id.to_string(), &["handler_key=\"bomb\"", "attempts=1", "reason=lease-expired"]);
+    let fields = [
+        "handler_key=\"bomb\"",
+        "attempts=0",
+        "reason=lease-expired",
+        "crashes=3",
+        "host=\"gone\"",
+    ];
+    names(&log, &id.to_string(), &fields);
 }
 
 /// One error is logged, about this message.

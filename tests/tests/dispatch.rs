@@ -272,7 +272,7 @@ async fn context_and_headers_tell_the_facts_of_the_delivery() {
     let (registry, seen) = registry();
     let mut delivery = delivery(&pay_command(), "facts");
     delivery.attempt = 3;
-    delivery.delayed_retries = 2;
+    delivery.carry.retries = 2;
     delivery.message.headers = [("trace", "abc")].into_iter().collect();
     delivery.message.correlation_id = Some("order-1".to_owned());
     delivery.message.causation_id = Some("click-1".to_owned());

@@ -7,7 +7,6 @@ use std::any::TypeId;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use inbox::dispatch::Delivery;
 use inbox::hosting::{Event, Observer};
 use inbox::settle::Settlement;
 use inbox::sqlite::SqliteStore;
@@ -67,19 +66,18 @@ impl HandlerTransactions for Pages {
         Box::pin(async { Ok(Box::new(Page(Vec::new())) as HandlerTransaction) })
     }
 
-    fn commit<'a>(
-        &'a self,
+    fn commit(
+        &self,
         transaction: HandlerTransaction,
-        first: &'a Delivery,
         settles: Vec<Settle>,
         now: Now,
-    ) -> TransactionFuture<'a, TransactionOutcome> {
+    ) -> TransactionFuture<'_, TransactionOutcome> {
         self.seen.lock().unwrap().push(transaction.downcast::<Page>().unwrap().0);
         let mut plan = self.first.lock().unwrap();
         match &mut *plan {
             First::LosesOne(times @ 1..) => {
                 *times -= 1;
-                let message_ids = vec![first.message.id];
+                let message_ids = vec![settles[0].message_id];
                 Box::pin(async { TransactionOutcome::LeaseLost(message_ids) })
             }
             First::Conflicts(times @ 1..) => {

@@ -3,7 +3,7 @@ use std::ops::Bound;
 use std::time::Duration;
 
 use inbox::Timestamp;
-use inbox::message::MessageId;
+use inbox::message::{Carry, MessageId};
 use inbox::schedule::Start;
 use inbox::store::Now;
 use inbox::store::{
@@ -52,7 +52,8 @@ impl Inspect for MemoryStore {
             let place = table.ready();
             match table.deliveries.get_mut(&name) {
                 Some(row) if matches!(row.place, Place::Dead { .. }) => {
-                    *row = Row { attempts: 0, delayed_retries: 0, suspect: false, place, ..*row };
+                    let carry = Carry::default();
+                    *row = Row { priority: row.priority, attempts: 0, crashes: 0, carry, place };
                     true
                 }
                 _ => false,

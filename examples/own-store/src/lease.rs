@@ -1,4 +1,3 @@
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -17,9 +16,11 @@ impl LeaseStore for MemoryStore {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
         self.verb(move |table| {
             let now = now.or_else(Timestamp::now);
-            let suspect = table.oldest_suspect(&request);
-            let claim = |wanted| table.claim(&request, wanted, suspect.as_ref(), now);
-            request.wanted.iter().flat_map(claim).collect()
+            let mut leases = Vec::from_iter(table.claim_quarantined(&request, now));
+            for wanted in &request.wanted {
+                leases.extend(table.claim(&request, wanted, now));
+            }
+            leases
         })
     }
 
@@ -32,7 +33,8 @@ impl LeaseStore for MemoryStore {
         self.verb(move |table| {
             let now = now.or_else(Timestamp::now);
             let renew = |token| {
-                let held = table.held(token, now).ok_or(LeaseLost(token))?;
+                // Expired or not: while nobody has reclaimed it, it is the worker's.
+                let held = table.leases.get_mut(&token).ok_or(LeaseLost(token))?;
                 held.expires_at = now.saturating_add(duration);
                 let cancelled = held.cancelled.intersection(&held.open).copied().collect();
                 Ok(Renewed { expires_at: held.expires_at, cancelled })
@@ -47,51 +49,41 @@ impl LeaseStore for MemoryStore {
 }
 
 impl Table {
-    fn claim(
-        &mut self,
-        request: &LeaseRequest,
-        wanted: &Wanted,
-        suspect: Option<&Name>,
-        now: Timestamp,
-    ) -> Vec<Lease> {
-        let ready = self.ready_for(request, wanted).into_iter();
-        let mut leases = Vec::new();
-        let mut left = wanted.limit.get() as usize;
-        let is_suspect = |name: &Name| Some(name) == suspect && self.has_room(wanted, name, &[]);
-        if let Some(name) = ready.clone().find(is_suspect) {
-            leases.push(self.hold(&[name], request, wanted, now));
-            left -= 1;
-        }
+    fn claim(&mut self, request: &LeaseRequest, wanted: &Wanted, now: Timestamp) -> Option<Lease> {
         let mut batch = Vec::new();
-        for name in ready.filter(|name| !self.deliveries[name].suspect) {
-            if batch.len() < left && self.has_room(wanted, &name, &batch) {
+        for name in self.ready_for(request, wanted, false) {
+            if batch.len() < wanted.limit.get() as usize && self.has_room(wanted, &name, &batch) {
                 batch.push(name);
             }
         }
-        let size = if wanted.terms.apart { 1 } else { batch.len().max(1) };
-        let together = batch.chunks(size);
-        leases.extend(together.map(|names| self.hold(names, request, wanted, now)));
-        leases
+        self.hold(&batch, request, wanted, now)
     }
 
-    /// The suspect that has been ready for longest, if the host holds none.
-    fn oldest_suspect(&self, request: &LeaseRequest) -> Option<Name> {
-        if self.holds_suspect(&request.host) {
-            return None;
-        }
-        let suspects = request.wanted.iter().flat_map(|wanted| {
-            let ready = self.ready_for(request, wanted).into_iter();
-            let suspects = ready.filter(|name| self.deliveries[name].suspect);
-            suspects.filter(|name| self.has_room(wanted, name, &[]))
+    /// A group of quarantined deliveries of one key, beginning with the one that has been ready for longest
+    /// of all keys; that one alone, if three workers vanished with it.
+    fn claim_quarantined(&mut self, request: &LeaseRequest, now: Timestamp) -> Option<Lease> {
+        let most = request.quarantine?.get() as usize;
+        let oldest = request.wanted.iter().filter_map(|wanted| {
+            let mut ready = self.ready_for(request, wanted, true).into_iter();
+            let first = ready.find(|name| self.has_room(wanted, name, &[]))?;
+            Some((self.seq(&first), wanted, first))
         });
-        suspects.min_by_key(|name| match self.deliveries[name].place {
-            Place::Ready { seq } => seq,
-            _ => u64::MAX,
-        })
+        let (_, wanted, first) = oldest.min_by_key(|(seq, _, _)| *seq)?;
+        let crashes = |name: &Name| self.deliveries[name].crashes;
+        let mut group = vec![first];
+        for name in self.ready_for(request, wanted, true) {
+            let goes_along = crashes(&group[0]) == 2 && crashes(&name) == 2 && name != group[0];
+            if goes_along && group.len() < most && self.has_room(wanted, &name, &group) {
+                group.push(name);
+            }
+        }
+        self.hold(&group, request, wanted, now)
     }
 
-    /// What may be leased, the most urgent and then the oldest first.
-    fn ready_for(&self, request: &LeaseRequest, wanted: &Wanted) -> Vec<Name> {
+    /// What may be leased, quarantined or not: in the order of the priorities and then the oldest first. Of
+    /// quarantined deliveries, the oldest is first.
+    fn ready_for(&self, request: &LeaseRequest, wanted: &Wanted, quarantined: bool) -> Vec<Name> {
+        let order = request.priorities();
         let mut found = Vec::new();
         for (name, row) in &self.deliveries {
             let Place::Ready { seq } = row.place else { continue };
@@ -99,8 +91,10 @@ impl Table {
             if name.1.as_ref() == Some(&wanted.handler_key)
                 && wanted.versions.contains(&message.version)
                 && request.serves(&message.tenant)
+                && row.is_quarantined() == quarantined
             {
-                found.push((Reverse(row.priority), seq, name.clone()));
+                let turn = order.iter().position(|priority| *priority == row.priority);
+                found.push((turn.filter(|_| !quarantined), seq, name.clone()));
             }
         }
         found.sort();
@@ -109,21 +103,22 @@ impl Table {
         found
     }
 
-    fn holds_suspect(&self, host: &str) -> bool {
-        self.deliveries.values().any(|row| match row.place {
-            Place::Lease(token) => row.suspect && self.leases[&token].host == host,
-            _ => false,
-        })
+    fn seq(&self, name: &Name) -> Option<u64> {
+        match self.deliveries[name].place {
+            Place::Ready { seq } => Some(seq),
+            _ => None,
+        }
     }
 
-    /// Leases these together, all of one handler key.
+    /// Leases these together, all of one handler key; nothing, if there are none.
     fn hold(
         &mut self,
         names: &[Name],
         request: &LeaseRequest,
         wanted: &Wanted,
         now: Timestamp,
-    ) -> Lease {
+    ) -> Option<Lease> {
+        let quarantined = self.deliveries[names.first()?].is_quarantined();
         let (token, handler_key) = (LeaseToken::new(), wanted.handler_key.clone());
         let expires_at = now.saturating_add(request.duration);
         let held = Held {
@@ -131,7 +126,9 @@ impl Table {
             handler_key: handler_key.clone(),
             leased_at: now,
             expires_at,
-            max_attempts: wanted.max_attempts.get(),
+            max_crashes: wanted.max_crashes.get(),
+            quarantined,
+            alone: names.len() == 1,
             blocks: wanted.terms.after_dead == AfterDead::Block,
             open: names.iter().map(|(id, _)| *id).collect(),
             cancelled: BTreeSet::new(),
@@ -140,24 +137,34 @@ impl Table {
         for name in names {
             self.enter_lane(name, now);
         }
-        let deliveries = names.iter().filter_map(|name| self.attempt(name, token)).collect();
+        let deliveries = names.iter().filter_map(|name| self.attempt(name, wanted, token));
+        let deliveries = deliveries.collect();
         // Memory does not rot: no row is unreadable here.
         let (leased_at, unreadable) = (now, Vec::new());
-        let suspect = names.iter().any(|name| self.deliveries[name].suspect);
-        Lease { token, handler_key, suspect, leased_at, expires_at, deliveries, unreadable }
+        Some(Lease {
+            token,
+            handler_key,
+            quarantined,
+            leased_at,
+            expires_at,
+            deliveries,
+            unreadable,
+        })
     }
 
-    fn attempt(&mut self, name: &Name, token: LeaseToken) -> Option<Delivery> {
+    fn attempt(&mut self, name: &Name, wanted: &Wanted, token: LeaseToken) -> Option<Delivery> {
         let stored = self.messages.get(&name.0)?;
         let row = self.deliveries.get_mut(name)?;
         row.attempts += 1;
         row.place = Place::Lease(token);
+        let is_limited = wanted.terms.fleet.is_some() || wanted.terms.per_key.is_some();
         Some(Delivery {
+            shares: is_limited || stored.message.ordering_key.is_some(),
             message: stored.message.clone(),
             accepted_at: stored.accepted_at,
             handler_key: name.1.clone()?,
             attempt: row.attempts,
-            delayed_retries: row.delayed_retries,
+            carry: row.carry.clone(),
         })
     }
 }

@@ -1,14 +1,17 @@
 use inbox::Timestamp;
 use inbox::settle::{DeadReason, ErrorReport};
-use inbox::store::{AttemptRecord, DeadDelivery, LeaseToken, Reclaimed};
+use inbox::store::{
+    AttemptRecord, DeadDelivery, DeliveryState, LeaseToken, Reclaimed, ReclaimedDelivery,
+};
 
-use crate::table::{Name, Place, Table};
+use crate::table::{Held, Name, Place, Table};
 
-/// What became of a delivery whose worker vanished.
-enum Lost {
-    Ready,
-    Dead,
-    Cancelled,
+impl Held {
+    /// Whether a delivery is given up that so many workers vanished with. The first two accuse nobody, and the
+    /// last one must have held it alone: before that, it may have had a bad neighbour.
+    fn gives_up(&self, crashes: u32) -> bool {
+        self.quarantined && self.alone && crashes.saturating_sub(2) >= self.max_crashes
+    }
 }
 
 impl Table {
@@ -19,17 +22,52 @@ impl Table {
             held.open.iter().map(move |id| (*token, name(*id)))
         });
         let lost: Vec<_> = lost.take(limit).collect();
-        let mut reclaimed = Reclaimed::default();
-        for (token, name) in lost {
-            let blocks = self.leases.get(&token).is_none_or(|held| held.blocks);
-            match self.lose(token, &name, now) {
-                Lost::Ready => reclaimed.returned += 1,
-                Lost::Dead => reclaimed.dead.push(self.dead_delivery(&name)),
-                Lost::Cancelled => reclaimed.cancelled += 1,
-            }
-            self.hand_on(&name, blocks, now);
+        let moved = lost.iter().filter_map(|(token, name)| self.lose(*token, name, now));
+        Reclaimed { deliveries: moved.collect() }
+    }
+
+    /// Takes one delivery from a worker that vanished. Its attempt is not counted.
+    fn lose(
+        &mut self,
+        token: LeaseToken,
+        name: &Name,
+        now: Timestamp,
+    ) -> Option<ReclaimedDelivery> {
+        let ready = self.ready();
+        let held = self.leases.get_mut(&token)?;
+        held.open.remove(&name.0);
+        let row = self.deliveries.get_mut(name)?;
+        row.crashes += 1;
+        let (crashes, attempt) = (row.crashes, row.attempts);
+        row.attempts -= 1;
+        let error = ErrorReport::lease_expired();
+        let dead = || Place::Dead {
+            reason: DeadReason::LeaseExpired.as_str(),
+            error: error.text.clone(),
+            at: now,
+        };
+        let (place, state) = match held.cancelled.contains(&name.0) {
+            true => (Place::cancelled(now), DeliveryState::Cancelled),
+            false if held.gives_up(crashes) => (dead(), DeliveryState::Dead),
+            false => (ready, DeliveryState::Pending),
+        };
+        row.place = place;
+        let (host, blocks, handler_key) = (held.host.clone(), held.blocks, name.1.clone()?);
+        self.attempts.entry(name.0).or_default().push(AttemptRecord {
+            handler_key: handler_key.clone(),
+            attempt,
+            host: Some(host.clone()),
+            leased_at: held.leased_at,
+            settled_at: now,
+            error_type: error.error_type,
+            error: error.text,
+        });
+        if held.open.is_empty() {
+            self.leases.remove(&token);
         }
-        reclaimed
+        self.hand_on(name, blocks, now);
+        let (message_id, attempts) = (name.0, attempt - 1);
+        Some(ReclaimedDelivery { message_id, handler_key, host, attempts, crashes, state })
     }
 
     /// The name of a dead delivery, for whoever reports it.
@@ -40,45 +78,5 @@ impl Table {
             handler_key: name.1.clone().unwrap_or_default(),
             attempts,
         }
-    }
-
-    /// Takes one delivery from its worker.
-    fn lose(&mut self, token: LeaseToken, name: &Name, now: Timestamp) -> Lost {
-        let ready = self.ready();
-        let Some(held) = self.leases.get_mut(&token) else { return Lost::Ready };
-        held.open.remove(&name.0);
-        let (leased_at, max_attempts) = (held.leased_at, held.max_attempts);
-        let cancelled = held.cancelled.contains(&name.0);
-        if held.open.is_empty() {
-            self.leases.remove(&token);
-        }
-        let Some(row) = self.deliveries.get_mut(name) else { return Lost::Ready };
-        if cancelled {
-            row.place = Place::cancelled(now);
-            return Lost::Cancelled;
-        }
-        row.place = ready;
-        if !row.suspect {
-            // The worker may have held others too: no one is accused, nothing is counted.
-            row.suspect = true;
-            row.attempts -= 1;
-            return Lost::Ready;
-        }
-        let error = ErrorReport::lease_expired();
-        let dead = row.attempts >= max_attempts;
-        if dead {
-            let reason = DeadReason::LeaseExpired.as_str();
-            row.place = Place::Dead { reason, error: error.text.clone(), at: now };
-        }
-        let failure = AttemptRecord {
-            handler_key: name.1.clone().unwrap_or_default(),
-            attempt: row.attempts,
-            leased_at,
-            settled_at: now,
-            error_type: error.error_type,
-            error: error.text,
-        };
-        self.attempts.entry(name.0).or_default().push(failure);
-        if dead { Lost::Dead } else { Lost::Ready }
     }
 }

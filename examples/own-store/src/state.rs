@@ -35,14 +35,14 @@ impl StateStore for MemoryStore {
 impl Table {
     /// Nothing, and no trace of it, if the lease does not hold that delivery.
     fn settle(&mut self, settle: Settle, now: Timestamp) -> Option<DeliveryState> {
-        let Settle { token, message_id, settlement } = settle;
-        let held = self.held(token, now)?;
+        let Settle { token, message_id, settlement, carry, .. } = settle;
+        let held = self.leases.get_mut(&token)?;
         if !held.open.remove(&message_id) {
             return None;
         }
         let name = (message_id, Some(held.handler_key.clone()));
         let (leased_at, cancelled) = (held.leased_at, held.cancelled.contains(&message_id));
-        let blocks = held.blocks;
+        let (host, blocks) = (held.host.clone(), held.blocks);
         if held.open.is_empty() {
             self.leases.remove(&token);
         }
@@ -52,18 +52,18 @@ impl Table {
         let failure = |error: ErrorReport| AttemptRecord {
             handler_key,
             attempt,
+            host: Some(host),
             leased_at,
             settled_at: now,
             error_type: error.error_type,
             error: error.text,
         };
         let (state, succeeded) = (settlement.state(), matches!(settlement, Settlement::Done(_)));
-        // Its worker has tried it and reported back, so there is nothing to suspect.
-        row.suspect &= settlement == Settlement::Release;
         let (place, failure) = match settlement {
             Settlement::Done(outcome) => (Place::Done { outcome, at: now }, None),
             Settlement::Retry { after, error } => {
-                row.delayed_retries += 1;
+                // Its worker reported back, which ends a row of crashes.
+                (row.crashes, row.carry) = (0, carry);
                 let (due_at, text) = (Some(now.saturating_add(after)), Some(error.text.clone()));
                 (Place::Waiting { due_at, reason: "retry", error: text }, Some(failure(error)))
             }

@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use inbox::Timestamp;
-use inbox::message::MessageId;
+use inbox::message::{Carry, MessageId};
 use inbox::schedule::Priority;
 use inbox::settle::DoneOutcome;
 use inbox::store::{AttemptRecord, Bell, HostRecord, KnownRoute, LeaseToken, StoredMessage};
@@ -41,10 +41,17 @@ pub(crate) type Name = (MessageId, Option<String>);
 pub(crate) struct Row {
     pub(crate) priority: Priority,
     pub(crate) attempts: u32,
-    pub(crate) delayed_retries: u32,
-    /// Its worker vanished while holding it.
-    pub(crate) suspect: bool,
+    /// Workers that vanished with it, in a row.
+    pub(crate) crashes: u32,
+    pub(crate) carry: Carry,
     pub(crate) place: Place,
+}
+
+impl Row {
+    /// Whether it runs apart from others: two workers in a row vanished with it.
+    pub(crate) const fn is_quarantined(&self) -> bool {
+        self.crashes >= 2
+    }
 }
 
 /// A delivery is in exactly one.
@@ -78,28 +85,26 @@ impl Place {
     }
 }
 
-/// What one worker holds under one token.
+/// The deliveries that one worker holds under one token. An expired lease stays until it is reclaimed.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) host: String,
     pub(crate) handler_key: String,
     pub(crate) leased_at: Timestamp,
     pub(crate) expires_at: Timestamp,
-    pub(crate) max_attempts: u32,
+    pub(crate) max_crashes: u32,
+    pub(crate) quarantined: bool,
+    /// Whether it was claimed with one delivery and no other.
+    pub(crate) alone: bool,
     /// Whether those behind one that is dead wait.
     pub(crate) blocks: bool,
-    /// What is not settled yet; without any there is no lease.
+    /// Deliveries that are not settled; a lease without any is removed.
     pub(crate) open: BTreeSet<MessageId>,
-    /// What of it the worker is to stop.
+    /// Deliveries that the worker is to stop.
     pub(crate) cancelled: BTreeSet<MessageId>,
 }
 
 impl Table {
-    /// The fence of every write: the lease behind `token`, if it still holds.
-    pub(crate) fn held(&mut self, token: LeaseToken, now: Timestamp) -> Option<&mut Held> {
-        self.leases.get_mut(&token).filter(|held| held.expires_at > now)
-    }
-
     /// The place of what is ready from now on. Workers are told; until the verb is over they wait for
     /// the lock.
     pub(crate) fn ready(&mut self) -> Place {

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use inbox::Timestamp;
-use inbox::message::{Envelope, Message};
+use inbox::message::{Carry, Envelope, Message};
 use inbox::store::Now;
 use inbox::store::{Accepted, StoreFuture, StoredMessage, Writer};
 
@@ -48,8 +48,8 @@ impl Table {
         let row = |place| Row {
             priority: *priority,
             attempts: 0,
-            delayed_retries: 0,
-            suspect: false,
+            crashes: 0,
+            carry: Carry::default(),
             place,
         };
         let keys = self.routes_of(&message.contract);

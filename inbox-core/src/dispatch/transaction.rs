@@ -46,8 +46,7 @@ impl InTransaction {
                     settles.filter_map(|(attempt, one)| attempt.settle(one.clone())).collect();
                 let is_stored = !settles.is_empty();
                 let now = request.scheduler().clock().now();
-                let first = request.delivery();
-                let committing = self.transactions.commit(transaction, first, settles, now);
+                let committing = self.transactions.commit(transaction, settles, now);
                 let states = committed(committing.await)?;
                 if is_stored {
                     request.set_settled(settlements.into_iter().zip(states).collect());

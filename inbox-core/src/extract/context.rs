@@ -51,7 +51,7 @@ impl Context {
     /// How often the delivery came back after waiting; 0 the first time.
     #[must_use]
     pub fn delayed_retries(&self) -> u32 {
-        self.delivery().delayed_retries
+        self.delivery().carry.retries
     }
 
     /// The conversation the message belongs to.

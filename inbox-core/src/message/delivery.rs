@@ -1,4 +1,4 @@
-use super::Message;
+use super::{Carry, Message};
 use crate::Timestamp;
 
 /// One message for one handler: what is leased, dispatched and settled.
@@ -10,10 +10,12 @@ pub struct Delivery {
     pub accepted_at: Timestamp,
     /// The key the delivery was stored under: the handler's own, or one it carries as legacy.
     pub handler_key: String,
-    /// Which attempt this is, from 1. An attempt is one lease.
+    /// Which attempt this is, from 1. An attempt whose worker vanished is not counted.
     pub attempt: u32,
-    /// How often the delivery came back after waiting.
-    pub delayed_retries: u32,
+    /// What earlier attempts left for this one.
+    pub carry: Carry,
+    /// Whether it holds a lane, or counts for a limit of the whole fleet: whoever settles it hands that on.
+    pub shares: bool,
 }
 
 impl Delivery {
@@ -21,6 +23,7 @@ impl Delivery {
     #[must_use]
     pub fn first(message: Message, accepted_at: Timestamp, handler_key: impl Into<String>) -> Self {
         let handler_key = handler_key.into();
-        Self { message, accepted_at, handler_key, attempt: 1, delayed_retries: 0 }
+        let (carry, shares) = (Carry::default(), false);
+        Self { message, accepted_at, handler_key, attempt: 1, carry, shares }
     }
 }

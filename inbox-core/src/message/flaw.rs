@@ -46,10 +46,12 @@ pub(super) fn of(json: &[u8]) -> Option<&'static str> {
 /// The length of a string up to its closing quote, which counts.
 fn string(rest: &[u8]) -> Result<usize, &'static str> {
     let mut at = 0;
-    while let Some(byte) = rest.get(at) {
-        match byte {
+    while let Some(plain) = rest.get(at..) {
+        let Some(end) = plain.iter().position(|byte| matches!(byte, b'"' | b'\\')) else { break };
+        at += end;
+        match rest[at] {
             b'"' => return Ok(at + 1),
-            b'\\' => match escaped(&rest[at + 1..]) {
+            _ => match escaped(&rest[at + 1..]) {
                 Some(0) => {
                     return Err("contains the character U+0000, which cannot be stored: remove it");
                 }
@@ -61,10 +63,9 @@ fn string(rest: &[u8]) -> Result<usize, &'static str> {
                 Some(_) => at += 6,
                 None => at += 2,
             },
-            _ => at += 1,
         }
     }
-    Ok(at)
+    Ok(rest.len())
 }
 
 const HALF: &str = "holds half of a character (a lone surrogate), which is no text: write the \

@@ -1,5 +1,6 @@
 //! One message, what it is made of, and the envelope it is accepted in.
 
+mod carry;
 mod content;
 mod delivery;
 mod envelope;
@@ -11,6 +12,7 @@ mod redact;
 mod same;
 mod start;
 
+pub use carry::Carry;
 pub use content::Message;
 pub use delivery::Delivery;
 pub use envelope::{Envelope, OnConflict};

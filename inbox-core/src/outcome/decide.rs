@@ -16,14 +16,17 @@ const CONFLICT_PAUSE: Duration = Duration::from_millis(20);
 pub struct RetryLimits {
     /// So many attempts in all.
     pub max_attempts: NonZeroU32,
+    /// So many workers that vanish with a quarantined delivery, in a row.
+    pub max_crashes: NonZeroU32,
     /// What happens between them.
     pub retry: RetryPolicy,
 }
 
 impl Default for RetryLimits {
-    /// 25 attempts, with the delays of [`RetryPolicy::default`].
+    /// 25 attempts, with the delays of [`RetryPolicy::default`], and 3 crashes.
     fn default() -> Self {
-        Self { max_attempts: NonZeroU32::MIN.saturating_add(24), retry: RetryPolicy::default() }
+        let attempts = |more| NonZeroU32::MIN.saturating_add(more);
+        Self { max_attempts: attempts(24), max_crashes: attempts(2), retry: RetryPolicy::default() }
     }
 }
 
@@ -33,6 +36,7 @@ impl RetryLimits {
     pub fn of(&self, options: &HandlerOptions) -> Self {
         Self {
             max_attempts: options.max_attempts.unwrap_or(self.max_attempts),
+            max_crashes: options.max_crashes.unwrap_or(self.max_crashes),
             retry: options.retry.clone().unwrap_or_else(|| self.retry.clone()),
         }
     }
@@ -112,8 +116,10 @@ fn failed(tries: Tries, error: &HandlerError, limits: &RetryLimits, chance: u64)
         // Nothing was committed. The lost ones are another worker's; the others of their run are as if
         // they had not been tried.
         HandlerError::LeaseLost { .. } => Settlement::Release,
-        // The shutdown cut it short, which is no fault of its own.
-        _ if tries.stopped == Some(CancelCause::Shutdown) => Settlement::Release,
+        // The shutdown or an outage of the store cut it short, which is no fault of its own.
+        _ if matches!(tries.stopped, Some(CancelCause::Shutdown | CancelCause::LeaseLost)) => {
+            Settlement::Release
+        }
         // What was perhaps committed must not be done again, unless a lease fences it.
         HandlerError::Unsure(_) => again(tries, None, error.into(), limits, chance),
         _ if tries.stopped.is_none() && tries.immediate < limits.retry.immediate => {

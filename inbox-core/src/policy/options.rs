@@ -10,6 +10,8 @@ pub struct HandlerOptions {
     pub timeout: Option<Duration>,
     /// A delivery that failed this often is dead. 1 means: dead on the first failure.
     pub max_attempts: Option<NonZeroU32>,
+    /// A quarantined delivery is dead once so many more workers in a row have vanished with it.
+    pub max_crashes: Option<NonZeroU32>,
     /// How a failed delivery is tried again.
     pub retry: Option<RetryPolicy>,
     /// How many run at the same time.

@@ -53,10 +53,10 @@ impl Attempt {
         self.lease.as_ref().map(HeldLease::token)
     }
 
-    /// Whether it runs alone, because the worker vanished that held the delivery before.
+    /// Whether it runs apart from others, because two workers in a row vanished with the delivery.
     #[must_use]
-    pub fn is_suspect(&self) -> bool {
-        self.lease.as_ref().is_some_and(HeldLease::is_suspect)
+    pub fn is_quarantined(&self) -> bool {
+        self.lease.as_ref().is_some_and(HeldLease::is_quarantined)
     }
 
     /// What is logged about the delivery is logged in here.
@@ -68,8 +68,7 @@ impl Attempt {
     /// What the store is told, if it knows of the delivery.
     #[must_use]
     pub fn settle(&self, settlement: Settlement) -> Option<Settle> {
-        let token = self.lease.as_ref()?.token();
-        Some(Settle { token, message_id: self.delivery.message.id, settlement })
+        Some(Settle::new(self.lease.as_ref()?.token(), &self.delivery, settlement))
     }
 
     /// The message's id.
@@ -100,7 +99,7 @@ pub struct HeldLease(Arc<Held>);
 struct Held {
     token: LeaseToken,
     handler_key: Arc<str>,
-    suspect: bool,
+    quarantined: bool,
     leased_at: Timestamp,
     /// By this process's clock: the lease was given no earlier.
     asked: Instant,
@@ -118,7 +117,7 @@ impl HeldLease {
         Self(Arc::new(Held {
             token: lease.token,
             handler_key: lease.handler_key.as_str().into(),
-            suspect: lease.suspect,
+            quarantined: lease.quarantined,
             leased_at: lease.leased_at,
             asked,
             expires_at: expires_at.into(),
@@ -138,10 +137,10 @@ impl HeldLease {
         &self.0.handler_key
     }
 
-    /// Whether its one delivery is run alone, because the worker vanished that held it before.
+    /// Whether its deliveries run apart from others, because two workers in a row vanished with them.
     #[must_use]
-    pub fn is_suspect(&self) -> bool {
-        self.0.suspect
+    pub fn is_quarantined(&self) -> bool {
+        self.0.quarantined
     }
 
     /// The store's present, as far as can be told without asking it.

@@ -30,12 +30,12 @@ impl Check<'_> {
     }
 
     fn name(&self, what: &'static str, name: &str) -> Result<(), ScheduleError> {
-        let (contract, limit, length) = (self.contract(), self.limits.name, name.chars().count());
         if name.is_empty() {
-            return Err(ScheduleError::Empty { what, contract });
+            return Err(ScheduleError::Empty { what, contract: self.contract() });
         }
+        let (limit, length) = (self.limits.name, name.chars().count());
         if length > limit {
-            return Err(ScheduleError::TooLong { what, contract, length, limit });
+            return Err(ScheduleError::TooLong { what, contract: self.contract(), length, limit });
         }
         self.text(what, name)
     }
@@ -48,28 +48,30 @@ impl Check<'_> {
     }
 
     pub(super) fn payload(&self, payload: &Payload) -> Result<(), ScheduleError> {
-        let (what, contract, limit) = ("payload", self.contract(), self.limits.payload);
-        let size = payload.as_bytes().len();
+        let (size, limit) = (payload.as_bytes().len(), self.limits.payload);
         if size > limit {
-            return Err(ScheduleError::TooLarge { what, contract, size, limit });
+            return Err(self.too_large("payload", size, limit));
         }
         match payload.flaw() {
-            Some(flaw) => Err(ScheduleError::Flawed { contract, flaw }),
+            Some(flaw) => Err(ScheduleError::Flawed { contract: self.contract(), flaw }),
             None => Ok(()),
         }
     }
 
     pub(super) fn headers(&self, headers: Vec<(String, String)>) -> Result<Headers, ScheduleError> {
-        let (what, contract, limit) = ("headers", self.contract(), self.limits.headers);
         let size = headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-        if size > limit {
-            return Err(ScheduleError::TooLarge { what, contract, size, limit });
+        if size > self.limits.headers {
+            return Err(self.too_large("headers", size, self.limits.headers));
         }
         for (name, value) in &headers {
             self.name("name of a header", name)?;
             self.text("value of a header", value)?;
         }
         Ok(headers.into_iter().collect())
+    }
+
+    fn too_large(&self, what: &'static str, size: usize, limit: usize) -> ScheduleError {
+        ScheduleError::TooLarge { what, contract: self.contract(), size, limit }
     }
 
     pub(super) fn start(&self, start: Start) -> Result<Start, ScheduleError> {

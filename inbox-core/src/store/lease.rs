@@ -6,7 +6,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::{Bell, StoreError, StoreFuture, Terms};
-use crate::message::{Delivery, MessageId};
+use crate::message::{Delivery, MessageId, Priority};
 use crate::{Now, Timestamp};
 
 /// Hands deliveries to workers, each to one at a time.
@@ -15,9 +15,10 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// then the oldest first, and counts an attempt for each. A delivery whose key, version or
     /// tenant nobody asks for is left alone.
     ///
-    /// A *suspect*, whose worker vanished while holding it, has a lease of its own, and one host
-    /// holds at most one: the suspect that has been ready for longest, of all keys wanted. The
-    /// worker runs it before anything else, so that a crash accuses nobody else.
+    /// A *quarantined* delivery, with which [two workers in a row vanished](super::Maintain::reclaim), is
+    /// claimed only where `request.quarantine` allows, and under a lease that holds no other kind: the
+    /// one that has been ready for longest, of all keys wanted, and with it others of its key. One
+    /// with which a third worker vanished is leased alone.
     ///
     /// Of deliveries with an ordering key, those of one handler, tenant and key are a *lane*: they are
     /// leased one at a time, in the order in which they became ready, whatever their priorities. The head
@@ -32,7 +33,8 @@ pub trait LeaseStore: Send + Sync + 'static {
 
     /// *lease → lease*. Extends each lease to `duration` from now, and answers in the order of
     /// `tokens` until when it holds and which of its deliveries are to be stopped. One that has
-    /// expired is lost, even if nobody has reclaimed it.
+    /// expired is renewed too, unless someone has reclaimed it: after an outage of the store, its
+    /// worker is as alive as before.
     fn renew(
         &self,
         tokens: Vec<LeaseToken>,
@@ -96,9 +98,31 @@ pub struct LeaseRequest {
     /// Only messages of these tenants, of which the empty one is that of messages without a tenant;
     /// all, if nothing is said.
     pub tenants: Option<Vec<String>>,
+    /// At most this many quarantined deliveries, in one lease beside the others and beyond their limits;
+    /// none, if nothing is said: a host has no more than one such lease at a time.
+    pub quarantine: Option<NonZeroU32>,
+    /// The priority that is claimed first, before the others in their order. The most urgent one, if
+    /// nothing is said; a host names another one now and then, so that no priority starves.
+    pub first: Option<Priority>,
 }
 
 impl LeaseRequest {
+    /// A worker that serves all tenants, takes the most urgent first and no quarantined delivery.
+    #[must_use]
+    pub fn new(host: impl Into<String>, duration: Duration, wanted: Vec<Wanted>) -> Self {
+        let (tenants, quarantine, first) = (None, None, None);
+        Self { host: host.into(), duration, wanted, tenants, quarantine, first }
+    }
+
+    /// The priorities in the order in which this request takes them.
+    #[must_use]
+    pub fn priorities(&self) -> [Priority; 4] {
+        let mut all = [Priority::Urgent, Priority::High, Priority::Normal, Priority::Low];
+        // Stable: the others keep their order.
+        all.sort_by_key(|priority| Some(*priority) != self.first);
+        all
+    }
+
     /// Whether the worker serves this tenant.
     #[must_use]
     pub fn serves(&self, tenant: &str) -> bool {
@@ -115,9 +139,9 @@ pub struct Wanted {
     pub versions: Vec<u32>,
     /// At most this many.
     pub limit: NonZeroU32,
-    /// A delivery is given this many attempts; the store needs to know for those that never report
-    /// back.
-    pub max_attempts: NonZeroU32,
+    /// A quarantined delivery is dead once this many more workers in a row have vanished with it, the last of
+    /// which held it alone.
+    pub max_crashes: NonZeroU32,
     /// How these deliveries stand to each other.
     pub terms: Terms,
 }
@@ -125,12 +149,12 @@ pub struct Wanted {
 /// One or more deliveries of one handler key that one worker holds for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// Fences every later write: after the lease has expired, the token changes nothing.
+    /// Fences every later write: once the lease was reclaimed, the token changes nothing.
     pub token: LeaseToken,
     /// The key the deliveries are stored under.
     pub handler_key: String,
-    /// Whether it holds a suspect, and nothing else.
-    pub suspect: bool,
+    /// Whether it holds quarantined deliveries, and nothing else.
+    pub quarantined: bool,
     /// When it was claimed, by the store's clock.
     pub leased_at: Timestamp,
     /// Until when it holds, by the store's clock.
@@ -182,10 +206,10 @@ impl fmt::Display for LeaseToken {
     }
 }
 
-/// The lease has expired or was given up: what its holder wanted to write was not written.
+/// The delivery is not held under this lease any more: what its holder wanted to write was not written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "lease {0} was lost: it expired, or its delivery is settled; nothing was written, and the \
-     delivery belongs to whoever leases it next"
+    "lease {0} was lost: it expired and was reclaimed, or its delivery is settled; nothing was written, \
+     and the delivery belongs to whoever leases it next"
 )]
 pub struct LeaseLost(pub LeaseToken);

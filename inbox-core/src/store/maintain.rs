@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{OrphanTerms, Served, StoreFuture};
+use super::{DeliveryState, OrphanTerms, Served, StoreFuture};
 use crate::Now;
 use crate::message::MessageId;
 
@@ -40,13 +40,16 @@ pub trait Maintain: Send + Sync + 'static {
     fn next_due(&self, now: Now) -> StoreFuture<'_, Option<Duration>>;
 
     /// *lease → ready or dead*, for leases that have expired: their worker crashed, hangs, or is
-    /// cut off.
+    /// cut off. The attempt is not counted, and is recorded with the host that vanished.
     ///
     /// The first time, this accuses no one, for the worker may have held other deliveries too: the
-    /// attempt is not counted, and the delivery becomes a suspect, which is leased alone. A
-    /// suspect's own expired lease counts; with its last attempt it is dead.
+    /// delivery is ready like any other. One with which a second worker in a row vanishes is
+    /// *quarantined*, and leased apart from others; from the third on, it is leased alone. Once
+    /// [`max_crashes`](super::Wanted::max_crashes) more workers in a row have vanished with it, and the last
+    /// of them held it alone, it is dead. An attempt that is settled ends the row.
     ///
-    /// One that was [cancelled](super::Inspect::cancel) meanwhile is done, as cancelled.
+    /// One that was [cancelled](super::Inspect::cancel) meanwhile is done, as cancelled. A delivery that its
+    /// worker is about to settle is left to the worker. With a limit of 0 it moves nothing.
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed>;
 
     /// Makes a host known, or says that it is still there: its name, which is new at every start,
@@ -77,7 +80,7 @@ pub trait Maintain: Send + Sync + 'static {
         now: Now,
     ) -> StoreFuture<'_, Vec<DeadDelivery>>;
 
-    /// Brings lanes and slots back that nobody would: those of deliveries which are gone, and those that
+    /// Brings lanes and limits back that nobody would: those of deliveries which are gone, and those that
     /// others wait behind although nobody holds them. Every verb hands them on by itself; this is for what
     /// was cut off in between, or changed by hand. Answers how many it mended.
     fn mend(&self, limit: u32, now: Now) -> StoreFuture<'_, u64>;
@@ -122,23 +125,59 @@ impl KnownRoute {
     }
 }
 
-/// What became of expired leases.
+/// What became of the deliveries of expired leases, in no particular order: whoever called the verb is the
+/// only one who can report it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reclaimed {
-    /// Deliveries that are ready again.
-    pub returned: u64,
-    /// Deliveries whose last attempt this was, in no particular order.
-    pub dead: Vec<DeadDelivery>,
-    /// Deliveries that someone had cancelled.
-    pub cancelled: u64,
+    /// Each of them.
+    pub deliveries: Vec<ReclaimedDelivery>,
 }
 
 impl Reclaimed {
+    /// Deliveries that are ready again.
+    #[must_use]
+    pub fn returned(&self) -> u64 {
+        self.count(DeliveryState::Pending)
+    }
+
+    /// Deliveries that are dead.
+    #[must_use]
+    pub fn dead(&self) -> u64 {
+        self.count(DeliveryState::Dead)
+    }
+
+    /// Deliveries that someone had cancelled.
+    #[must_use]
+    pub fn cancelled(&self) -> u64 {
+        self.count(DeliveryState::Cancelled)
+    }
+
     /// All deliveries that were moved.
     #[must_use]
     pub const fn moved(&self) -> u64 {
-        self.returned + self.dead.len() as u64 + self.cancelled
+        self.deliveries.len() as u64
     }
+
+    fn count(&self, state: DeliveryState) -> u64 {
+        self.deliveries.iter().filter(|one| one.state == state).count() as u64
+    }
+}
+
+/// A delivery whose worker vanished.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReclaimedDelivery {
+    /// The message.
+    pub message_id: MessageId,
+    /// The key that the delivery is stored under.
+    pub handler_key: String,
+    /// The host that held it.
+    pub host: String,
+    /// The attempts that were counted, without this one.
+    pub attempts: u32,
+    /// The workers that vanished with it in a row, this one included.
+    pub crashes: u32,
+    /// Where it is now: pending, dead or cancelled.
+    pub state: DeliveryState,
 }
 
 /// A delivery that a verb has dead-lettered although no worker asked for it, by name: whoever called the verb

@@ -44,7 +44,7 @@ pub use lease::{
     Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Listening, Renewed, Renewer,
     Unreadable, Wanted,
 };
-pub use maintain::{DeadDelivery, KnownRoute, Maintain, Reclaimed, Route};
+pub use maintain::{DeadDelivery, KnownRoute, Maintain, Reclaimed, ReclaimedDelivery, Route};
 pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};
 pub use routing::Routing;
 pub use state::{Settle, StateStore};

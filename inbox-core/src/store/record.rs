@@ -32,7 +32,7 @@ pub struct DeliveryRecord {
     pub lease_expires_at: Option<Timestamp>,
     /// When it was settled for good, if it was.
     pub settled_at: Option<Timestamp>,
-    /// Why it waits (`delay`, `retry`, `no-route`, `lane` or `slot`), or the word of the reason why it is dead.
+    /// Why it waits (`delay`, `retry`, `no-route`, `lane` or `limit`), or the word of the reason why it is dead.
     pub reason: Option<String>,
     /// What went wrong last, of one that waits for a retry or is dead.
     pub error: Option<String>,
@@ -43,8 +43,10 @@ pub struct DeliveryRecord {
 pub struct AttemptRecord {
     /// The handler's key.
     pub handler_key: String,
-    /// Which attempt, from 1.
+    /// Which attempt, from 1. One whose worker vanished is not counted: its number comes again.
     pub attempt: u32,
+    /// The host that made it, if that is known.
+    pub host: Option<String>,
     /// When it was leased.
     pub leased_at: Timestamp,
     /// When it was settled.

@@ -5,8 +5,6 @@ use crate::policy::AfterDead;
 /// How the deliveries of one handler stand to each other, in the whole fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Terms {
-    /// Each delivery has a lease of its own, so that what is written under one waits for no other.
-    pub apart: bool,
     /// What becomes of a lane whose head is dead.
     pub after_dead: AfterDead,
     /// At most this many are held at once.

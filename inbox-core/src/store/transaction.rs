@@ -5,7 +5,7 @@ use std::pin::Pin;
 use super::{DeliveryState, Settle, StoreError};
 use crate::Now;
 use crate::error::Failure;
-use crate::message::{Delivery, MessageId};
+use crate::message::MessageId;
 
 /// Transactions of a store in which handlers run that take one as `&mut T`: what the handler writes in it
 /// and what becomes of its deliveries is written together, or not at all.
@@ -22,16 +22,14 @@ pub trait HandlerTransactions: Send + Sync + 'static {
     fn begin(&self) -> TransactionFuture<'_, Result<HandlerTransaction, StoreError>>;
 
     /// Settles these deliveries within the transaction, and commits it. Without any it is only committed.
-    /// `first` is the first of them: should the answer to the commit be lost, it tells what happened.
     ///
     /// Where the future is dropped, a commit that has begun goes on to its end.
-    fn commit<'a>(
-        &'a self,
+    fn commit(
+        &self,
         transaction: HandlerTransaction,
-        first: &'a Delivery,
         settles: Vec<Settle>,
         now: Now,
-    ) -> TransactionFuture<'a, TransactionOutcome>;
+    ) -> TransactionFuture<'_, TransactionOutcome>;
 
     /// Rolls the transaction back after the handler answered `error`. Answers whether the run may pass if
     /// it is repeated: the transaction met another one, or lost its connection.

@@ -69,6 +69,14 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
+    /// Of so many claims, one begins with a lower priority instead of the most urgent one, so that no
+    /// delivery waits for ever behind constant urgent work: low, normal and high take turns. 8 where nothing
+    /// is said; 0 for strict priorities, where low ones run only when nothing more urgent is ready.
+    pub fn low_priority_share(mut self, claims: u32) -> Self {
+        self.host.low_priority_share = NonZeroU32::new(claims);
+        self
+    }
+
     /// How long the fleet waits for a host with a handler key, before what is ready under that key is
     /// dead-lettered with the reason `orphaned`; a day where nothing is said, and with no time at all
     /// within seconds. It counts while there are live hosts and none of them serves the key, and begins

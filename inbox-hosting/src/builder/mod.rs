@@ -122,6 +122,22 @@ impl<S: Store> InboxBuilder<S> {
         self
     }
 
+    /// Default `max_crashes` of handlers that set none: 3. A crash is no attempt, and the first two workers in a
+    /// row that vanish with a delivery accuse nobody: it may have had a bad neighbour. Then the delivery is
+    /// quarantined, and dead-lettered once this many more workers in a row have vanished with it, the last of
+    /// which held it alone. Innocent neighbours are charged nothing.
+    pub fn max_crashes(mut self, crashes: u32) -> Self {
+        match NonZeroU32::new(crashes) {
+            Some(crashes) => self.retry.max_crashes = crashes,
+            None => self.problems.push(Problem::new(
+                "`max_crashes` is 0, so no delivery could ever be leased",
+                "write at least 1, which means dead when a first worker vanishes",
+                [],
+            )),
+        }
+        self
+    }
+
     /// How a failed delivery is tried again whose handler does not say. Delays that are listed one
     /// by one also decide the number of attempts.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {

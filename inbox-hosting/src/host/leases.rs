@@ -26,8 +26,6 @@ struct State {
     next_run: u64,
     /// Whether every handler is to stop, also one that has not begun.
     is_over: bool,
-    /// Those that were not renewed in time and under which nothing was begun, for the store to be told.
-    lost: Vec<LeaseToken>,
 }
 
 #[derive(Debug)]
@@ -39,6 +37,8 @@ struct Live {
     open: usize,
     /// Whether a handler was called for one of them.
     is_begun: bool,
+    /// Whether it was not renewed in time: another worker may take its deliveries at any moment.
+    is_overdue: bool,
     /// Deliveries under it that someone wants stopped.
     cancelled: Vec<MessageId>,
 }
@@ -52,10 +52,21 @@ impl Leases {
         self.duration
     }
 
+    /// How often a lease is renewed.
+    pub(crate) fn renewal_interval(&self) -> Duration {
+        self.duration / 3
+    }
+
     /// So many deliveries are held under a lease, which was asked for at `asked`.
     pub(crate) fn hold(&self, held: HeldLease, deliveries: usize, asked: Instant) {
-        let live =
-            Live { renewed: asked, open: deliveries, is_begun: false, cancelled: Vec::new(), held };
+        let live = Live {
+            renewed: asked,
+            open: deliveries,
+            is_begun: false,
+            is_overdue: false,
+            cancelled: Vec::new(),
+            held,
+        };
         if deliveries > 0 {
             self.lock().live.insert(live.held.token(), live);
             self.taken.notify_one();
@@ -117,7 +128,7 @@ impl Leases {
     /// Waits until there is a lease to renew, or until `latest`.
     pub(crate) async fn renewal(&self, latest: Instant) {
         let first = self.lock().live.values().map(|lease| lease.renewed).min();
-        match first.map(|renewed| renewed + self.duration / 3) {
+        match first.map(|renewed| renewed + self.renewal_interval()) {
             Some(next) => tokio::time::sleep_until(next.min(latest)).await,
             None => {
                 let _ = tokio::time::timeout_at(latest, self.taken.notified()).await;
@@ -125,10 +136,17 @@ impl Leases {
         }
     }
 
-    /// The leases to renew now, if one of them cannot wait; and when the first of them expires.
+    /// Whether a lease of this host was not renewed in time.
+    pub(crate) fn is_overdue(&self) -> bool {
+        let now = Instant::now();
+        self.lock().live.values().any(|lease| lease.renewed + self.duration <= now)
+    }
+
+    /// The leases to renew now, if one of them cannot wait; and when the first of them expires. Of those that
+    /// have expired, nothing is left to be in time for.
     pub(crate) fn to_renew(&self) -> Option<(Vec<LeaseToken>, Instant)> {
         let (state, now) = (self.lock(), Instant::now());
-        let due = state.live.values().any(|lease| lease.renewed + self.duration / 3 <= now);
+        let due = state.live.values().any(|lease| lease.renewed + self.renewal_interval() <= now);
         if !due {
             return None;
         }
@@ -140,8 +158,9 @@ impl Leases {
             *token
         });
         let tokens = tokens.collect();
-        let first = state.live.values().map(|lease| lease.renewed).min().unwrap_or(now);
-        Some((tokens, first + self.duration))
+        let expiries = state.live.values().map(|lease| lease.renewed + self.duration);
+        let first = expiries.filter(|expiry| *expiry > now).min();
+        Some((tokens, first.unwrap_or(now + self.duration)))
     }
 
     /// Notes what the store answered to a renewal that began at `asked`.
@@ -158,34 +177,31 @@ impl Leases {
             match answer {
                 Ok(renewed) => {
                     lease.renewed = asked;
+                    lease.is_overdue = false;
                     lease.held.renewed(renewed.expires_at);
                     lease.cancelled = renewed.cancelled;
                 }
-                Err(lost) => state.lose(*token, &lost.to_string()),
+                Err(_) => state.lose(*token),
             }
         }
         state.stop_what_is_cancelled();
     }
 
-    /// Forgets what could not be renewed in time: by now it is another's.
+    /// Stops the handlers under leases that could not be renewed in time: another worker may begin the same
+    /// deliveries at any moment. Such a lease is kept: until someone takes it, it can be renewed, and what
+    /// its handlers came to can be settled.
     pub(crate) fn expire(&self) {
         let (mut state, now) = (self.lock(), Instant::now());
-        let expired = state.live.iter().filter(|(_, lease)| lease.renewed + self.duration <= now);
-        let expired: Vec<_> = expired.map(|(token, _)| *token).collect();
-        for token in expired {
-            state.lose(token, "it could not be renewed in time");
+        let mut overdue = Vec::new();
+        for (token, lease) in &mut state.live {
+            if lease.renewed + self.duration <= now && !lease.is_overdue {
+                lease.is_overdue = true;
+                overdue.push(*token);
+            }
         }
-    }
-
-    /// The leases that were lost since this was last asked, and under which nothing was begun: nobody
-    /// need suspect it.
-    pub(crate) fn take_lost(&self) -> Vec<LeaseToken> {
-        std::mem::take(&mut self.lock().lost)
-    }
-
-    /// The store could not be told.
-    pub(crate) fn still_lost(&self, tokens: Vec<LeaseToken>) {
-        self.lock().lost.extend(tokens);
+        for token in overdue {
+            state.stop(token, "lease not renewed in time: handler asked to stop");
+        }
     }
 
     /// Asks every handler to stop, now and from now on.
@@ -217,23 +233,18 @@ impl State {
         self.live.get(&token).is_some_and(|lease| lease.cancelled.contains(&id))
     }
 
-    fn lose(&mut self, token: LeaseToken, why: &str) {
-        let lease = self.live.remove(&token);
-        // Given back uncounted, what was begun could go on to be begun for ever.
-        self.lost.extend(lease.filter(|lease| !lease.is_begun).map(|_| token));
-        let mut is_running = false;
-        for request in self.runs.values() {
-            if request.attempts().any(|attempt| attempt.token() == Some(token)) {
-                request.cancel(CancelCause::LeaseLost);
-                is_running = true;
-            }
-        }
-        match is_running {
-            true => {
-                tracing::warn!(%token, why, "lease lost while a handler runs: it is asked to stop");
-            }
-            // Perhaps it was settled, and the answer is on its way.
-            false => tracing::debug!(%token, why, "lease lost"),
+    fn lose(&mut self, token: LeaseToken) {
+        self.live.remove(&token);
+        self.stop(token, "lease lost while a handler runs: handler asked to stop");
+    }
+
+    fn stop(&self, token: LeaseToken, message: &str) {
+        let of_lease = |attempt: &Attempt| attempt.token() == Some(token);
+        let running = self.runs.values().filter(|request| request.attempts().any(of_lease));
+        let count = running.inspect(|request| request.cancel(CancelCause::LeaseLost)).count();
+        // Where none runs, perhaps it was settled, and the answer is on its way.
+        if count > 0 {
+            tracing::warn!(target: "inbox::lease", %token, handlers = count, message);
         }
     }
 

@@ -48,8 +48,8 @@ pub enum Event {
     /// The lease of a delivery was lost, or its outcome could not be written before: whatever its
     /// handler did, another worker will be called.
     LeaseLost(DeliveryInfo),
-    /// This host reclaimed expired leases of vanished workers. Deliveries whose last attempt that was are
-    /// dead, and in no other event.
+    /// This host reclaimed expired leases of vanished workers. Deliveries that are dead because of it are in no
+    /// other event.
     Reclaimed(Reclaimed),
     /// This host dead-lettered these deliveries because no live host serves their handler keys. They are in
     /// no other event.

@@ -22,6 +22,8 @@ pub(crate) struct HostOptions {
     pub(crate) tenants: Option<Vec<String>>,
     /// How long what no live host serves is kept before it is given up.
     pub(crate) orphan_grace: Duration,
+    /// Of so many claims, one begins with a lower priority; none, if nothing is said.
+    pub(crate) low_priority_share: Option<NonZeroU32>,
     /// Whether it leases at all.
     pub(crate) processes: bool,
     /// Whether leases are renewed on a thread of their own.
@@ -38,6 +40,7 @@ impl Default for HostOptions {
             shutdown_timeout: Duration::from_secs(25),
             stall_after: Duration::from_secs(10),
             orphan_grace: Duration::from_hours(24),
+            low_priority_share: NonZeroU32::new(8),
             only: None,
             tenants: None,
             processes: true,

@@ -19,7 +19,7 @@ impl<S: Maintain> Maintain for Port<S> {
         leave(host: &str) -> () => Deregister, |()| None;
         give_up_orphans(terms: OrphanTerms, limit: u32, now: Now) -> Vec<DeadDelivery>
             => DeadLetterOrphans, |dead| Some(dead.len() as u64);
-        // It repairs lanes and slots, which are no deliveries.
+        // It repairs lanes and limits, which are no deliveries.
         mend(limit: u32, now: Now) -> u64 => Repair, |_| None;
         check() -> () => Check, |()| None;
     }

@@ -3,7 +3,6 @@ use std::error::Error;
 use std::sync::Arc;
 
 use inbox_core::Now;
-use inbox_core::message::Delivery;
 use inbox_core::store::{
     HandlerTransaction, HandlerTransactions, Settle, StoreError, TransactionFuture,
     TransactionOutcome,
@@ -27,14 +26,13 @@ impl HandlerTransactions for MeteredTransactions {
         Box::pin(self.meter.watch(StoreVerb::Begin, self.transactions.begin(), |_| None))
     }
 
-    fn commit<'a>(
-        &'a self,
+    fn commit(
+        &self,
         transaction: HandlerTransaction,
-        first: &'a Delivery,
         settles: Vec<Settle>,
         now: Now,
-    ) -> TransactionFuture<'a, TransactionOutcome> {
-        let answer = self.transactions.commit(transaction, first, settles, now);
+    ) -> TransactionFuture<'_, TransactionOutcome> {
+        let answer = self.transactions.commit(transaction, settles, now);
         Box::pin(async move {
             let call = Call::begin(&self.meter, StoreVerb::Commit);
             let outcome = call.run(answer).await;

@@ -11,7 +11,7 @@ use super::split_at_commas;
 use crate::errors::Errors;
 use crate::words::{
     AFTER_DEAD, BATCH, CONCURRENCY, CONTEXT, CRATE, HANDLER, HANDLERS, KEY, LEGACY, LINGER,
-    MAX_ATTEMPTS, RATE, RETRY, TIMEOUT,
+    MAX_ATTEMPTS, MAX_CRASHES, RATE, RETRY, TIMEOUT,
 };
 
 /// What `#[handler(..)]` says.
@@ -20,6 +20,7 @@ pub(crate) struct HandlerArgs {
     pub(crate) legacy: Vec<LitStr>,
     pub(crate) timeout: Option<Duration>,
     pub(crate) max_attempts: Option<Spanned<u32>>,
+    pub(crate) max_crashes: Option<Spanned<u32>>,
     pub(crate) retry: Option<RetryArgs>,
     pub(crate) concurrency: ConcurrencyArgs,
     pub(crate) rate: Option<RateArgs>,
@@ -59,6 +60,7 @@ impl HandlerArgs {
             legacy: read::strings(list.take(LEGACY), LEGACY, errors).unwrap_or_default(),
             timeout: read::duration(list.take(TIMEOUT), TIMEOUT, errors).map(|t| t.value),
             max_attempts: read::integer(list.take(MAX_ATTEMPTS), MAX_ATTEMPTS, 1, errors),
+            max_crashes: read::integer(list.take(MAX_CRASHES), MAX_CRASHES, 1, errors),
             retry: list.take(RETRY).and_then(|arg| RetryArgs::parse(arg, errors)),
             concurrency: ConcurrencyArgs::parse(list.take(CONCURRENCY), errors),
             rate: RateArgs::parse(list.take(RATE), errors),

@@ -10,6 +10,7 @@ use crate::args::{BatchArgs, DelayArgs, HandlerArgs, RateArgs, RetryArgs};
 pub(super) fn options(args: &HandlerArgs) -> TokenStream {
     let timeout = option(args.timeout.map(duration));
     let max_attempts = option(max_attempts(args).map(non_zero));
+    let max_crashes = option(args.max_crashes.map(|crashes| non_zero(crashes.value)));
     let retry = option(args.retry.as_ref().map(retry));
     let process = option(args.concurrency.process.map(non_zero));
     let fleet = option(args.concurrency.fleet.map(non_zero));
@@ -21,6 +22,7 @@ pub(super) fn options(args: &HandlerArgs) -> TokenStream {
         __inbox::HandlerOptions {
             timeout: #timeout,
             max_attempts: #max_attempts,
+            max_crashes: #max_crashes,
             retry: #retry,
             concurrency: __inbox::Concurrency {
                 process: #process,

@@ -18,7 +18,8 @@ use crate::sql::SESSION;
 use crate::transaction::Transaction as HandlerTransaction;
 
 pub(crate) use ask::{look, unnamed};
-pub(crate) use settings::{begin, local};
+pub(crate) use settings::begin;
+pub(crate) use together::{prepared, sent};
 
 use ask::{ask, named};
 use unit::{in_unit, planned_as_ours};
@@ -42,9 +43,7 @@ pub(crate) enum Client<'a> {
     Pooled(&'a ClientWrapper, Owner),
     Theirs(&'a tokio_postgres::Transaction<'a>),
     TheirsPooled(&'a Transaction<'a>),
-    /// The transaction of a handler, when the store has the last word.
-    TheirUnit(&'a HandlerTransaction),
-    /// The same while the handler runs, whose statements are planned in another way.
+    /// The transaction of a handler while that runs, whose statements are planned in another way.
     WithinUnit(&'a HandlerTransaction, Owner),
 }
 
@@ -82,7 +81,7 @@ impl<'a> Client<'a> {
             Self::WithinUnit(transaction, Owner::Store) => {
                 Box::pin(planned_as_ours(transaction, text, parameters)).await
             }
-            Self::TheirUnit(transaction) | Self::WithinUnit(transaction, _) => {
+            Self::WithinUnit(transaction, _) => {
                 Box::pin(in_unit(transaction, text, parameters)).await
             }
         };

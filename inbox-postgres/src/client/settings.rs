@@ -20,7 +20,7 @@ pub(super) fn limited(settings: &str, limit: Duration) -> String {
 }
 
 /// The same settings, for one transaction.
-pub(crate) fn local(settings: &str) -> String {
+pub(super) fn local(settings: &str) -> String {
     settings.replace("\nSET ", "\nSET LOCAL ")
 }
 

@@ -19,7 +19,7 @@ impl Client<'_> {
     ) -> Result<Vec<Vec<Row>>, StoreError> {
         let answers = match self {
             Self::Pooled(connection, owner) => all_at_once(connection, owner, statements).await,
-            Self::TheirUnit(transaction) | Self::WithinUnit(transaction, _) => {
+            Self::WithinUnit(transaction, _) => {
                 let owner = transaction.store().inner().owner;
                 let prepared = prepared(transaction.connection(), owner, statements).await;
                 let prepared = prepared.map_err(translate)?;
@@ -62,7 +62,7 @@ async fn all_at_once(
 }
 
 /// The statements by their names; behind a pooler, where names are not remembered, none.
-async fn prepared(
+pub(crate) async fn prepared(
     connection: &ClientWrapper,
     owner: Owner,
     statements: &[(&str, Parameters<'_>)],
@@ -77,7 +77,7 @@ async fn prepared(
 }
 
 /// Sends statements in one go: the server takes them one after the other.
-async fn sent(
+pub(crate) async fn sent(
     client: &tokio_postgres::Client,
     prepared: &[Statement],
     statements: &[(&str, Parameters<'_>)],

@@ -1,13 +1,9 @@
-use std::cmp::Reverse;
-use std::collections::HashMap;
-use std::time::Duration;
-
-use inbox_core::message::Delivery;
-use inbox_core::store::{Lease, LeaseToken, StoreError, Unreadable};
+use inbox_core::message::{Carry, Delivery};
+use inbox_core::store::{Lease, LeaseRequest, LeaseToken, StoreError, Unreadable, Wanted};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::lease::fates::Fates;
+use crate::lease::outcome::ClaimOutcome;
 use crate::lease::wrong_answer::WrongAnswer;
 use crate::row::{column, count, message_id, stored_message, timestamp};
 use crate::schedule::damaged;
@@ -18,153 +14,100 @@ use crate::value::Span;
 const CLAIM: usize = 0;
 const LEASED_AT: usize = 1;
 const SEQ: usize = 2;
-const PRIORITY: usize = 3;
-const ATTEMPT: usize = 4;
-const DELAYED_RETRIES: usize = 5;
-const MESSAGE: usize = 6;
+const LEVEL: usize = 3;
+const VERSION: usize = 4;
+const ATTEMPT: usize = 5;
+const CARRY: usize = 6;
+const MESSAGE: usize = 7;
 const CONTRACT: usize = MESSAGE + 2;
 
-// What follows the message, by statement.
-const KEYED: usize = 19;
-const HANDLER_KEY: usize = 19;
-const TOKEN: usize = 19;
+// What follows the message: of `claim.sql`, how many rows had a key; of `claim_shared.sql`, a row's fate.
+const KEYED: usize = 20;
 const FATE: usize = 20;
 
-/// What a claim answered, in no order, and how long what it took is held.
-pub(crate) struct Answer {
+/// What a claim answered, in no order.
+pub(crate) struct ClaimRows {
+    token: LeaseToken,
     rows: Vec<Row>,
-    duration: Duration,
 }
 
-impl Answer {
+impl ClaimRows {
     /// The rows that answer the claim with this token. A row of another claim is refused: its deliveries
     /// would run under a handler they are not for.
-    pub(crate) fn to(
-        claim: LeaseToken,
-        rows: Vec<Row>,
-        duration: Duration,
-    ) -> Result<Self, StoreError> {
-        let expected = Uuid::from_u128(claim.as_u128());
+    pub(crate) fn to(token: LeaseToken, rows: Vec<Row>) -> Result<Self, StoreError> {
+        let expected = Uuid::from_u128(token.as_u128());
         // The first column, which every answer has, whatever statement it is to.
         let named = |row: &Row| column::<Uuid>(row, CLAIM).ok();
         match rows.iter().map(named).find(|named| *named != Some(expected)) {
-            None if !rows.is_empty() => Ok(Self { rows, duration }),
+            None if !rows.is_empty() => Ok(Self { token, rows }),
             other => Err(WrongAnswer { expected, named: other.flatten() }.into()),
         }
     }
 
-    /// Of `lease_keyless.sql`: one lease, if it took something.
-    pub(crate) fn keyless(
-        mut self,
-        token: LeaseToken,
-        handler_key: &str,
-    ) -> Result<(Vec<Lease>, Fates), StoreError> {
-        let keyed = self.rows.first().map_or(Ok(None), |row| column::<Option<i64>>(row, KEYED));
-        let keyed = keyed.map_err(damaged)?.unwrap_or_default();
-        self.rows.retain(has_delivery);
-        let rows = sorted(self.rows).map_err(damaged)?;
-        let mut fates =
-            Fates { keyed: usize::try_from(keyed).unwrap_or_default(), ..Fates::default() };
-        // Which it left, it does not say: the next one begins where it began.
-        if fates.keyed == 0 {
-            for one in &rows {
-                fates.note_gone(one.priority.0, one.seq);
+    /// The lease, if something was taken, in the order of levels and numbers; and what became of the rows
+    /// that were looked at.
+    pub(crate) fn read(
+        self,
+        request: &LeaseRequest,
+        wanted: &Wanted,
+        levels: &[i16],
+        is_shared: bool,
+    ) -> Result<(Option<Lease>, ClaimOutcome), StoreError> {
+        let mut outcome = ClaimOutcome::default();
+        if let (false, Some(row)) = (is_shared, self.rows.first()) {
+            let keyed: i64 = column(row, KEYED).map_err(damaged)?;
+            outcome.keyed = usize::try_from(keyed).unwrap_or_default();
+        }
+        let is_limited = wanted.terms.fleet.or(wanted.terms.per_key).is_some();
+        let mut lease = None;
+        for (level, seq, row) in sorted(self.rows, levels).map_err(damaged)? {
+            let fate = if is_shared { column(&row, FATE).map_err(damaged)? } else { "taken" };
+            // Which were left, the lean claim does not say: the next one begins where it began.
+            if outcome.keyed == 0 {
+                outcome.note(fate, (level, column(&row, VERSION).map_err(damaged)?), seq);
             }
-        }
-        let Some(first) = rows.first() else { return Ok((Vec::new(), fates)) };
-        let mut lease = begun(token, handler_key.to_owned(), self.duration, &first.row)?;
-        for one in &rows {
-            add(&mut lease, &one.row)?;
-        }
-        Ok((vec![lease], fates))
-    }
-
-    /// Of `lease.sql`: leases by token, in the order in which they come.
-    pub(crate) fn with_fates(
-        mut self,
-        handler_key: &str,
-    ) -> Result<(Vec<Lease>, Fates), StoreError> {
-        self.rows.retain(has_delivery);
-        let (mut leases, mut places) = (Vec::<Lease>::new(), HashMap::new());
-        let mut fates = Fates::default();
-        for Ranked { priority, seq, row } in sorted(self.rows).map_err(damaged)? {
-            let fate: &str = column(&row, FATE).map_err(damaged)?;
-            fates.note(fate, priority.0, seq);
             if fate != "taken" {
                 continue;
             }
-            let token: Uuid = column(&row, TOKEN).map_err(damaged)?;
-            let place = *places.entry(token).or_insert(leases.len());
-            if place == leases.len() {
-                let token = LeaseToken::from_u128(token.as_u128());
-                leases.push(begun(token, handler_key.to_owned(), self.duration, &row)?);
+            if lease.is_none() {
+                let leased_at = timestamp(&row, LEASED_AT).map_err(damaged)?;
+                lease = Some(Lease {
+                    token: self.token,
+                    handler_key: wanted.handler_key.clone(),
+                    quarantined: level > 3,
+                    leased_at,
+                    expires_at: Span(request.duration).after(leased_at),
+                    deliveries: Vec::new(),
+                    unreadable: Vec::new(),
+                });
             }
-            add(&mut leases[place], &row)?;
+            if let Some(lease) = &mut lease {
+                match delivery(&row, &wanted.handler_key, is_limited) {
+                    Ok(delivery) => lease.deliveries.push(delivery),
+                    Err(reason) => {
+                        let message_id = message_id(&row, MESSAGE).map_err(damaged)?;
+                        lease.unreadable.push(Unreadable { message_id, reason });
+                    }
+                }
+            }
         }
-        Ok((leases, fates))
-    }
-
-    /// Of `lease_suspect.sql`: one delivery, if there is one, of the handler that it names.
-    pub(crate) fn suspect(self, token: LeaseToken) -> Result<Option<Lease>, StoreError> {
-        let Some(row) = self.rows.first().filter(|row| has_delivery(row)) else { return Ok(None) };
-        let handler_key = column(row, HANDLER_KEY).map_err(damaged)?;
-        let mut lease = Lease { suspect: true, ..begun(token, handler_key, self.duration, row)? };
-        add(&mut lease, row)?;
-        Ok(Some(lease))
+        Ok((lease, outcome))
     }
 }
 
-/// Whether a row says more than which claim it answers. One that cannot be read does.
-fn has_delivery(row: &Row) -> bool {
-    !matches!(column::<Option<Uuid>>(row, MESSAGE), Ok(None))
-}
-
-struct Ranked {
-    priority: Reverse<i16>,
-    seq: i64,
-    row: Row,
-}
-
-/// The most urgent first, then the oldest.
-fn sorted(rows: Vec<Row>) -> Result<Vec<Ranked>, String> {
-    let ranked = |row: Row| {
-        let (priority, seq) = (Reverse(column(&row, PRIORITY)?), column(&row, SEQ)?);
-        Ok(Ranked { priority, seq, row })
-    };
-    let mut all: Vec<_> = rows.into_iter().map(ranked).collect::<Result<_, String>>()?;
-    all.sort_unstable_by_key(|one| (one.priority, one.seq));
+/// The rows with a delivery, in the order of claiming, each with its level and its number.
+fn sorted(rows: Vec<Row>, levels: &[i16]) -> Result<Vec<(i16, i64, Row)>, String> {
+    // One that cannot be read says more than which claim it answers.
+    let has_delivery = |row: &Row| !matches!(column::<Option<Uuid>>(row, MESSAGE), Ok(None));
+    let ranked = |row: Row| Ok((column(&row, LEVEL)?, column(&row, SEQ)?, row));
+    let rows = rows.into_iter().filter(has_delivery);
+    let mut all: Vec<(i16, i64, Row)> = rows.map(ranked).collect::<Result<_, String>>()?;
+    let turn = |level: i16| levels.iter().position(|one| *one == level);
+    all.sort_unstable_by_key(|(level, seq, _)| (turn(*level), *seq));
     Ok(all)
 }
 
-/// The lease that a row belongs to, still without its deliveries.
-fn begun(
-    token: LeaseToken,
-    handler_key: String,
-    duration: Duration,
-    row: &Row,
-) -> Result<Lease, StoreError> {
-    let leased_at = timestamp(row, LEASED_AT).map_err(damaged)?;
-    Ok(Lease {
-        token,
-        handler_key,
-        suspect: false,
-        leased_at,
-        expires_at: Span(duration).after(leased_at),
-        deliveries: Vec::new(),
-        unreadable: Vec::new(),
-    })
-}
-
-fn add(lease: &mut Lease, row: &Row) -> Result<(), StoreError> {
-    let message_id = message_id(row, MESSAGE).map_err(damaged)?;
-    match delivery(row, &lease.handler_key) {
-        Ok(delivery) => lease.deliveries.push(delivery),
-        Err(reason) => lease.unreadable.push(Unreadable { message_id, reason }),
-    }
-    Ok(())
-}
-
-fn delivery(row: &Row, handler_key: &str) -> Result<Delivery, String> {
+fn delivery(row: &Row, handler_key: &str, is_limited: bool) -> Result<Delivery, String> {
     let id = message_id(row, MESSAGE)?;
     if column::<Option<&str>>(row, CONTRACT)?.is_none() {
         return Err(format!("message {id} is gone: its row was deleted"));
@@ -172,10 +115,14 @@ fn delivery(row: &Row, handler_key: &str) -> Result<Delivery, String> {
     let stored = stored_message(row, MESSAGE)
         .map_err(|error| format!("the row of message {id} cannot be read: {error}"))?;
     Ok(Delivery {
+        // Another worker may limit what shares a concurrency key, even if this one does not.
+        shares: is_limited
+            || stored.message.ordering_key.is_some()
+            || stored.message.concurrency_key.is_some(),
         message: stored.message,
         accepted_at: stored.accepted_at,
         handler_key: handler_key.to_owned(),
         attempt: count(row, ATTEMPT)?,
-        delayed_retries: count(row, DELAYED_RETRIES)?,
+        carry: Carry::from_json(column(row, CARRY)?)?,
     })
 }

@@ -13,14 +13,14 @@ const SOON: Duration = Duration::from_millis(100);
 /// then, instead of being held until it expires.
 pub(crate) struct Asked {
     store: PostgresStore,
-    tokens: Vec<LeaseToken>,
+    token: LeaseToken,
     now: Now,
     is_answered: bool,
 }
 
 impl Asked {
-    pub(crate) fn new(store: &PostgresStore, tokens: Vec<LeaseToken>, now: Now) -> Self {
-        Self { store: store.clone(), tokens, now, is_answered: false }
+    pub(crate) fn new(store: &PostgresStore, token: LeaseToken, now: Now) -> Self {
+        Self { store: store.clone(), token, now, is_answered: false }
     }
 
     /// Takes note of the answer, and passes it on.
@@ -36,15 +36,15 @@ impl Drop for Asked {
         if self.is_answered {
             return;
         }
-        self.store.abandon(self.tokens.clone(), self.now);
-        self.store.abandon_again(std::mem::take(&mut self.tokens), self.now);
+        self.store.abandon(vec![self.token], self.now);
+        self.store.abandon_again(self.token, self.now);
     }
 }
 
 impl PostgresStore {
     /// Releases what a claim takes after it was given up. With its settings it is several messages, so the
     /// first answer may get lost while the rest is on its way, through a pooler or into a busy server.
-    fn abandon_again(&self, tokens: Vec<LeaseToken>, now: Now) {
+    fn abandon_again(&self, token: LeaseToken, now: Now) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let store = self.clone();
         let releasing = async move {
@@ -52,7 +52,7 @@ impl PostgresStore {
             // After the last of these the server has given it up as well.
             for wait in [SOON, SOON * 10, store.call_timeout()] {
                 let is_closing = inner.closing.run_until_cancelled(sleep(wait)).await.is_none();
-                let released = store.release(tokens.clone(), now).await;
+                let released = store.release(vec![token], now).await;
                 if is_closing || released.is_ok_and(|count| count > 0) {
                     return;
                 }

@@ -1,14 +1,12 @@
-//! What workers get of what is ready: claims, which may know of keys, limits and tenants, and renewals.
+//! Claims of workers, which may know of ordering keys, limits and tenants, and renewals.
 
 mod answer;
 mod claim;
 mod claimed;
-mod fates;
-pub(crate) mod limits;
-pub(crate) mod marks;
+mod outcome;
+mod quarantine;
 pub(crate) mod renew;
-mod suspect;
-pub(crate) mod tenants;
+pub(crate) mod watermark;
 mod wrong_answer;
 
 use std::time::Duration;

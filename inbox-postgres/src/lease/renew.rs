@@ -28,8 +28,12 @@ pub(crate) async fn renew(
     for row in &rows {
         let token: Uuid = column(row, 0).map_err(damaged)?;
         let expires_at = timestamp(row, 1).map_err(damaged)?;
-        let cancelled: Option<Vec<Uuid>> = column(row, 2).map_err(damaged)?;
-        let cancelled = cancelled.unwrap_or_default().into_iter();
+        // Settled to the last, it is over, whatever is left of it.
+        if column::<Option<bool>>(row, 3).map_err(damaged)?.is_none() {
+            continue;
+        }
+        let cancelled: Vec<Uuid> = column(row, 2).map_err(damaged)?;
+        let cancelled = cancelled.into_iter();
         let cancelled = cancelled.map(|id| MessageId::from_u128(id.as_u128())).collect();
         renewed.insert(token.as_u128(), Renewed { expires_at, cancelled });
     }

@@ -3,13 +3,14 @@ use std::sync::atomic::AtomicBool;
 
 use inbox_core::store::{StoreError, StoreErrorKind};
 use tokio::time::timeout;
+use tokio_postgres::SimpleQueryMessage;
 use uuid::Uuid;
 
-use super::{Mark, Open, Transaction};
+use super::{Open, Transaction, TransactionMark};
 use crate::PostgresStore;
 use crate::client::Owner;
 use crate::error::translate;
-use crate::sql::{UNIT_BEGIN, UNIT_THEIRS};
+use crate::sql::UNIT_THEIRS;
 
 /// How many transactions of handlers a pool of this size has room for: some connections are left to
 /// lease and to settle with.
@@ -28,15 +29,18 @@ impl Transaction {
             StoreError::new(StoreErrorKind::Busy, message)
         })?;
         let mark = Uuid::now_v7().to_string();
-        let mut begin = UNIT_BEGIN.replace(":mark", &mark);
+        // The mark ends with the transaction: so it shows whether the handler has ended it.
+        let mut begin =
+            format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL inbox.transaction = '{mark}'");
         if store.inner().owner == Owner::Store {
             begin = format!("{begin};\n{UNIT_THEIRS}");
         }
-        let connection = store
+        begin = format!("{begin};\nSELECT pg_backend_pid()");
+        let (connection, backend) = store
             .in_time(async {
                 let mut working = store.connection().await?;
-                working.get()?.batch_execute(&begin).await.map_err(translate)?;
-                working.keep()
+                let answer = working.get()?.simple_query(&begin).await.map_err(translate)?;
+                Ok((working.keep()?, backend(&answer)))
             })
             .await?;
         let connection = Arc::new(connection);
@@ -45,9 +49,18 @@ impl Transaction {
             open: Open { connection: Some(Arc::clone(&connection)), canceller },
             connection,
             store: store.clone(),
-            mark: Mark(mark),
+            mark: TransactionMark(mark),
+            backend,
             has_scheduled: AtomicBool::new(false),
             _turn: turn,
         })
     }
+}
+
+/// The process of the server that the transaction runs in.
+fn backend(answer: &[SimpleQueryMessage]) -> Option<i32> {
+    answer.iter().find_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+        _ => None,
+    })
 }

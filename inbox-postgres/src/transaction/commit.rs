@@ -1,26 +1,27 @@
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use futures_util::future::join3;
 use inbox_core::Now;
-use inbox_core::message::MessageId;
 use inbox_core::store::{DeliveryState, Settle, StoreError, StoreErrorKind};
 use tokio::time::timeout;
-use tokio_postgres::SimpleQueryMessage;
+use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 
 use super::error::{collides, is_cut};
 use super::{Transaction, TransactionError};
-use crate::client::{Client, local};
 use crate::error::translate;
 use crate::refusal::without_rows;
-use crate::settle::Settled;
-use crate::sql::{SESSION, UNIT_CLOSE};
+use crate::settle::{AskedSettlements, Settled};
+use crate::sql::Sql;
+use crate::store::Parameters;
 
 /// What came of the attempt to commit.
 pub(super) enum Commit {
     /// With the state of each delivery.
     Done(Vec<DeliveryState>),
-    /// These leases were lost, and nothing was written.
-    Lost(Vec<MessageId>),
+    /// Deliveries are another worker's by now, and nothing was written.
+    Lost,
     /// Nothing was written, for a reason that may pass.
     Conflict(StoreError),
     /// Nothing was written.
@@ -37,95 +38,80 @@ impl From<TransactionError> for Commit {
     }
 }
 
+/// What `must_settle` raises, and so ends the transaction: the handler did so before, or a delivery is not held
+/// any more.
+const ENDED: &str = "IB001";
+const LOST: &str = "IB002";
+
 impl Transaction {
-    /// Settles, and commits it all. The leases are touched last, so that nobody waits for them longer
-    /// than the commit takes.
+    /// Settles, and commits it all, in one round trip. The deliveries are touched last, so that nobody waits
+    /// for them longer than the commit takes. Whatever fails before it makes the commit a rollback.
     pub(super) async fn commit(self, settles: &[Settle], now: Now) -> Commit {
-        let settled = match self.settle(settles, now).await {
+        let limit = self.store.call_timeout();
+        let asked = AskedSettlements::of(settles, now);
+        let answer = match timeout(limit, self.settle_and_commit(&asked, limit)).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                let message = format!("there was no answer to a commit within {limit:?}");
+                Err(Commit::Unsure(StoreError::new(StoreErrorKind::TimedOut, message)))
+            }
+        };
+        let settled = match answer {
             Ok(settled) => settled,
+            Err(commit @ Commit::Unsure(_)) => {
+                self.leave();
+                return commit;
+            }
             Err(commit) => {
-                match &commit {
-                    // Nothing more can be asked of this connection: dropped, it is undone as well.
-                    Commit::Conflict(error) if error.kind() == StoreErrorKind::TimedOut => {
-                        drop(self);
-                    }
-                    _ => self.roll_back().await,
-                }
+                // The commit was a rollback already, if it was sent.
+                self.roll_back().await;
                 return commit;
             }
         };
-        let limit = self.store.call_timeout();
-        match timeout(limit, self.batch_execute("COMMIT")).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) if is_cut(&error) => {
-                self.leave();
-                return Commit::Unsure(translate(error));
-            }
-            Ok(Err(error)) => {
-                // PostgreSQL has rolled it back.
-                let commit = refused(error);
-                self.over();
-                return commit;
-            }
-            Err(_) => {
-                self.leave();
-                let message = format!("there was no answer to a commit within {limit:?}");
-                return Commit::Unsure(StoreError::new(StoreErrorKind::TimedOut, message));
-            }
-        }
         if self.has_scheduled.load(Ordering::Relaxed) {
             self.store.ring_everywhere();
         }
-        let states = settled.map(|settled| {
-            self.store.ring_for(&settled);
-            settled.answers(settles).into_iter().filter_map(Result::ok).collect()
-        });
+        self.store.ring_for(&settled);
         self.over();
-        Commit::Done(states.unwrap_or_default())
+        Commit::Done(settled.answers(settles).into_iter().filter_map(Result::ok).collect())
     }
 
-    /// All of them, or the answer is why not.
-    async fn settle(&self, settles: &[Settle], now: Now) -> Result<Option<Settled>, Commit> {
-        self.close().await?;
-        if settles.is_empty() {
-            return Ok(None);
-        }
-        let store = &self.store;
-        let client = Client::TheirUnit(self);
-        let settled = store.in_time(store.settle_on(client, settles, now)).await;
-        let settled = settled.map_err(|error| match error.is_transient() {
-            true => Commit::Conflict(error),
-            false => Commit::Failed(error),
-        })?;
-        let lost: Vec<_> =
-            settles.iter().filter(|one| !settled.has(one)).map(|one| one.message_id).collect();
-        match lost.is_empty() {
-            true => Ok(Some(settled)),
-            false => Err(Commit::Lost(lost)),
-        }
-    }
-
-    /// Makes sure that this is still the transaction that was begun, and takes no more of the handler's.
-    async fn close(&self) -> Result<(), Commit> {
-        let limit = format!("{}ms", self.store.call_timeout().as_millis().min(86_400_000));
-        let close = format!("{};\n{}", local(SESSION), UNIT_CLOSE.replace(":limit", &limit));
-        let answer = timeout(self.store.call_timeout(), self.simple_query(&close)).await;
-        let rows = match answer {
-            Ok(Ok(rows)) => rows,
-            Ok(Err(error)) => return Err(refused(error)),
-            Err(_) => {
-                let message = "a handler's transaction took too long to check its constraints";
-                return Err(Commit::Conflict(StoreError::new(StoreErrorKind::TimedOut, message)));
+    async fn settle_and_commit(
+        &self,
+        asked: &AskedSettlements<'_>,
+        limit: Duration,
+    ) -> Result<Settled, Commit> {
+        let (count, mark) = (asked.len(), &self.mark.0);
+        let (mut parameters, before, after) = (asked.parameters(), asked.before(), asked.after());
+        parameters.push(&count);
+        parameters.push(mark);
+        let text = |sql| self.store.text(sql);
+        let mut statements: Vec<(&str, Parameters<'_>)> = Vec::new();
+        let checked: Parameters<'_> = &[mark];
+        match count {
+            0 => statements.push((text(Sql::must_settle), checked)),
+            _ if asked.shares() => {
+                let before = before.iter().map(|(sql, parameters)| (text(*sql), &parameters[..]));
+                statements.extend(before);
+                statements.push((text(asked.sql_within()), &parameters));
+                statements.push((text(Sql::lane_pass), &after));
             }
-        };
-        let mark = rows.iter().find_map(|row| match row {
-            SimpleQueryMessage::Row(row) => row.get(0),
-            _ => None,
-        });
-        match mark == Some(&*self.mark.0) {
-            true => Ok(()),
-            false => Err(TransactionError::Ended.into()),
+            _ => statements.push((text(asked.sql_within()), &parameters)),
         }
+        // Before the settlement is sent with the rest: to name a statement takes an answer.
+        let prepared = self.prepared(&statements).await.map_err(refused)?;
+        let close = close(limit);
+        let (closed, answers, committed) = join3(
+            self.batch_execute(&close),
+            self.send(&prepared, &statements),
+            self.batch_execute("COMMIT"),
+        )
+        .await;
+        closed.map_err(refused)?;
+        let answers = answers.map_err(unsettled)?;
+        committed.map_err(refused)?;
+        let answers = if count == 0 { Vec::new() } else { answers };
+        asked.read(&answers).map_err(Commit::Failed)
     }
 
     /// Undoes it. If that fails, its connection is dropped, which does it too.
@@ -135,6 +121,55 @@ impl Transaction {
             self.over();
         }
     }
+
+    async fn send(
+        &self,
+        prepared: &[tokio_postgres::Statement],
+        statements: &[(&str, Parameters<'_>)],
+    ) -> Result<Vec<Vec<Row>>, tokio_postgres::Error> {
+        crate::client::sent(self, prepared, statements).await
+    }
+
+    async fn prepared(
+        &self,
+        statements: &[(&str, Parameters<'_>)],
+    ) -> Result<Vec<tokio_postgres::Statement>, tokio_postgres::Error> {
+        crate::client::prepared(self.connection(), self.store.inner().owner, statements).await
+    }
+}
+
+/// What comes before the settlement: what was put off to the commit is done, so that nothing takes long once the
+/// delivery is locked; and a worker that vanishes with that lock does not keep it. The handler's own limits are
+/// not meant for what follows, and its plans neither.
+fn close(limit: Duration) -> String {
+    let limit = limit.as_millis().min(86_400_000);
+    let settings = [
+        ("plan_cache_mode", "force_generic_plan".to_owned()),
+        ("enable_bitmapscan", "off".to_owned()),
+        ("enable_seqscan", "off".to_owned()),
+        ("jit", "off".to_owned()),
+        ("idle_in_transaction_session_timeout", format!("{limit}ms")),
+        ("statement_timeout", format!("{limit}ms")),
+        ("lock_timeout", "0".to_owned()),
+    ];
+    let set = settings.map(|(name, value)| format!("set_config('{name}', '{value}', true)"));
+    format!("SET CONSTRAINTS ALL IMMEDIATE; SELECT {}", set.join(", "))
+}
+
+/// What it means that the settlement failed.
+fn unsettled(error: tokio_postgres::Error) -> Commit {
+    match error.code().map(SqlState::code) {
+        Some(ENDED) => TransactionError::Ended.into(),
+        Some(LOST) => Commit::Lost,
+        _ if is_cut(&error) => Commit::Unsure(translate(error)),
+        _ => {
+            let error = translate(error);
+            match error.is_transient() {
+                true => Commit::Conflict(error),
+                false => Commit::Failed(error),
+            }
+        }
+    }
 }
 
 /// What it means that a statement after the handler's own failed, or the commit itself.
@@ -142,7 +177,8 @@ fn refused(error: tokio_postgres::Error) -> Commit {
     match error.code() {
         Some(&SqlState::IN_FAILED_SQL_TRANSACTION) => TransactionError::Aborted.into(),
         Some(code) if collides(code) => Commit::Conflict(translate(error)),
-        _ if is_cut(&error) => Commit::Conflict(translate(error)),
+        // The rest was sent with it: nobody knows how far the server got.
+        _ if is_cut(&error) => Commit::Unsure(translate(error)),
         _ => TransactionError::Refused(without_rows(error)).into(),
     }
 }

@@ -1,55 +1,62 @@
 use std::time::Duration;
 
-use inbox_core::settle::Settlement;
-use inbox_core::store::{DeliveryState, Inspect as _, Settle, StoreError};
+use inbox_core::message::MessageId;
+use inbox_core::store::{Settle, StoreError};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::PostgresStore;
+use crate::row::{column, message_id, uuid};
+use crate::schedule::damaged;
+use crate::shared::number;
 use crate::sql::Sql;
 
 /// Between two questions.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The first delivery of a run, by what its row says after it was settled.
-pub(super) struct First {
-    pub(super) handler_key: String,
-    pub(super) attempt: u32,
-}
-
 impl PostgresStore {
-    /// Whether the transaction was committed that was to settle this delivery, with others or alone. The
-    /// server may still be at it, which is waited for.
+    /// Whether a transaction was committed that was to settle these deliveries, as far as can be told: if they
+    /// are held, it was not. The server may still be at it, or may not have begun, which is waited for.
     pub(super) async fn was_settled(
         &self,
-        first: &First,
         settles: &[Settle],
+        backend: Option<i32>,
     ) -> Result<bool, StoreError> {
         let until = Instant::now() + self.call_timeout();
+        let (leases, messages) = names(settles);
         loop {
-            match self.is_settled(first, settles).await {
+            let is_at_it = match self.query(Sql::backend, &[&backend]).await {
+                Ok(rows) => number(&rows)? > 0,
+                Err(error) if error.is_transient() => true,
+                Err(error) => return Err(error),
+            };
+            if !is_at_it || Instant::now() >= until {
+                break;
+            }
+            sleep(PAUSE).await;
+        }
+        loop {
+            match self.query(Sql::held_wait, &[&leases, &messages]).await {
                 Err(error) if error.is_transient() && Instant::now() < until => sleep(PAUSE).await,
-                answer => return answer,
+                Err(error) => return Err(error),
+                Ok(rows) => return Ok(number(&rows)? == 0),
             }
         }
     }
 
-    async fn is_settled(&self, first: &First, settles: &[Settle]) -> Result<bool, StoreError> {
-        let tokens: Vec<_> =
-            settles.iter().map(|one| Uuid::from_u128(one.token.as_u128())).collect();
-        self.query(Sql::unit_wait, &[&tokens]).await?;
-        let Some(settle) = settles.first() else { return Ok(false) };
-        let record = self.show(settle.message_id).await?;
-        let mut deliveries = record.into_iter().flat_map(|record| record.deliveries);
-        // A cancellation takes the place of a retry or a death, never of an end that the handler chose.
-        let is_done = matches!(settle.settlement, Settlement::Done(_));
-        let is_settled = |state: DeliveryState| {
-            state == settle.settlement.state() || (!is_done && state == DeliveryState::Cancelled)
-        };
-        Ok(deliveries.any(|found| {
-            found.handler_key.as_deref() == Some(&*first.handler_key)
-                && is_settled(found.state)
-                && found.attempts == first.attempt
-        }))
+    /// Those of the messages whose deliveries are not held any more.
+    pub(super) async fn lost(&self, settles: &[Settle]) -> Result<Vec<MessageId>, StoreError> {
+        let (leases, _) = names(settles);
+        let rows = self.query(Sql::held_under, &[&leases]).await?;
+        let held = rows.iter().map(|row| Ok((column::<Uuid>(row, 0)?, message_id(row, 1)?)));
+        let held = held.collect::<Result<Vec<_>, String>>().map_err(damaged)?;
+        let is_lost =
+            |one: &&Settle| !held.contains(&(Uuid::from_u128(one.token.as_u128()), one.message_id));
+        Ok(settles.iter().filter(is_lost).map(|one| one.message_id).collect())
     }
+}
+
+fn names(settles: &[Settle]) -> (Vec<Uuid>, Vec<Uuid>) {
+    let name = |one: &Settle| (Uuid::from_u128(one.token.as_u128()), uuid(one.message_id));
+    settles.iter().map(name).unzip()
 }

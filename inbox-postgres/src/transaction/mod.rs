@@ -69,7 +69,9 @@ pub struct Transaction {
     connection: Arc<Object>,
     open: Open,
     store: PostgresStore,
-    mark: Mark,
+    mark: TransactionMark,
+    /// The process of the server that it runs in.
+    backend: Option<i32>,
     has_scheduled: AtomicBool,
     _turn: OwnedSemaphorePermit,
 }
@@ -143,7 +145,7 @@ impl fmt::Debug for Transaction {
 
 /// Tells one transaction from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Mark(String);
+struct TransactionMark(String);
 
 /// Watches over a transaction: dropped while it is open, what it was doing is cancelled and its
 /// connection does not go back, so that the server rolls it back.

@@ -3,7 +3,6 @@ use std::error::Error;
 
 use inbox_core::Now;
 use inbox_core::error::Failure;
-use inbox_core::message::Delivery;
 use inbox_core::store::{
     DeliveryState, HandlerTransaction, HandlerTransactions, Settle, StoreError, StoreErrorKind,
     TransactionFuture, TransactionOutcome,
@@ -12,7 +11,6 @@ use tracing::Instrument as _;
 
 use super::commit::Commit;
 use super::error::may_pass;
-use super::look_up::First;
 use super::{Transaction, TransactionError};
 use crate::PostgresStore;
 
@@ -33,21 +31,19 @@ impl HandlerTransactions for TransactionScope {
     }
 
     /// Commits in a task of the store's, which goes on should nobody wait for it any more.
-    fn commit<'a>(
-        &'a self,
+    fn commit(
+        &self,
         transaction: HandlerTransaction,
-        first: &'a Delivery,
         settles: Vec<Settle>,
         now: Now,
-    ) -> TransactionFuture<'a, TransactionOutcome> {
+    ) -> TransactionFuture<'_, TransactionOutcome> {
         Box::pin(async move {
             let transaction = match transaction.downcast::<Transaction>() {
                 Ok(transaction) => *transaction,
                 // Nothing else is ever begun here.
                 Err(_) => return refused(TransactionError::Ended),
             };
-            let first = First { handler_key: first.handler_key.clone(), attempt: first.attempt };
-            let committing = commit(self.0.clone(), transaction, first, settles, now);
+            let committing = commit(self.0.clone(), transaction, settles, now);
             let task = self.0.inner().tasks.spawn(committing.in_current_span());
             task.await.unwrap_or_else(|error| {
                 let message = "the task that commits ended before its time";
@@ -75,13 +71,18 @@ impl HandlerTransactions for TransactionScope {
 async fn commit(
     store: PostgresStore,
     transaction: Transaction,
-    first: First,
     settles: Vec<Settle>,
     now: Now,
 ) -> TransactionOutcome {
+    let backend = transaction.backend;
     let error = match transaction.commit(&settles, now).await {
         Commit::Done(states) => return TransactionOutcome::Committed(states),
-        Commit::Lost(message_ids) => return TransactionOutcome::LeaseLost(message_ids),
+        Commit::Lost => {
+            return match store.lost(&settles).await {
+                Ok(message_ids) => TransactionOutcome::LeaseLost(message_ids),
+                Err(error) => TransactionOutcome::Failed(error),
+            };
+        }
         Commit::Conflict(error) => return TransactionOutcome::Conflict(error),
         Commit::Refused(error) => return refused(error),
         Commit::Failed(error) => return TransactionOutcome::Failed(error),
@@ -92,7 +93,7 @@ async fn commit(
         return TransactionOutcome::Unsure(error);
     }
     tracing::debug!(%error, "the answer to a commit was lost: it is looked up");
-    match store.was_settled(&first, &settles).await {
+    match store.was_settled(&settles, backend).await {
         Ok(true) => {
             // What was scheduled with it is there.
             store.ring_everywhere();

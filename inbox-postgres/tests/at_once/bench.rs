@@ -57,13 +57,13 @@ pub(crate) fn wanted(limit: u32) -> Vec<Wanted> {
             Terms { fleet, per_key, ..Terms::default() }
         }
         "passing" => Terms { after_dead: AfterDead::Pass, ..Terms::default() },
-        _ => Terms { apart: true, ..Terms::default() },
+        _ => Terms::default(),
     };
     let wanted = |key: &str| Wanted {
         handler_key: key.to_owned(),
         versions: vec![1],
         limit: NonZeroU32::new(limit).unwrap(),
-        max_attempts: NonZeroU32::new(3).unwrap(),
+        max_crashes: NonZeroU32::new(3).unwrap(),
         terms: terms(key),
     };
     HANDLERS.map(wanted).into()
@@ -115,19 +115,14 @@ impl Bench {
             for dead in store.list(dead).await.unwrap().deliveries {
                 store.retry(dead.message_id, &dead.handler_key.unwrap(), now).await.unwrap();
             }
-            let request = LeaseRequest {
-                host: "drain".to_owned(),
-                duration: Duration::from_hours(1),
-                wanted: wanted(50),
-                tenants: None,
-            };
+            let quarantine = NonZeroU32::new(50);
+            let request = LeaseRequest::new("drain", Duration::from_hours(1), wanted(50));
+            let request = LeaseRequest { quarantine, ..request };
             let mut settles = Vec::new();
             for lease in store.lease(request, now).await.unwrap() {
-                settles.extend(lease.deliveries.iter().map(|delivery| Settle {
-                    token: lease.token,
-                    message_id: delivery.message.id,
-                    settlement: Settlement::Done(DoneOutcome::Completed),
-                }));
+                let done = Settlement::Done(DoneOutcome::Completed);
+                let settle = |delivery| Settle::new(lease.token, delivery, done.clone());
+                settles.extend(lease.deliveries.iter().map(settle));
             }
             let is_idle = settles.is_empty();
             let answers = store.settle(settles, now).await.unwrap();
@@ -161,13 +156,10 @@ impl Bench {
         assert_eq!(usize::try_from(all.get::<_, i64>(0)).unwrap(), messages * HANDLERS.len());
     }
 
-    /// Nobody holds a lane or a slot, and nobody had to be mended.
+    /// Nobody holds a lane, and nothing had to be repaired.
     pub(crate) async fn assert_clean(&self) {
         let store = self.store(0);
         assert_eq!(store.mend(1_000, Now::OfStore).await.unwrap(), 0);
         assert_eq!(store.lanes(LaneFilter::default()).await.unwrap(), []);
-        let client = self.database.connect().await.unwrap();
-        let slots = client.query_one("SELECT count(*) FROM inbox.slot", &[]).await.unwrap();
-        assert_eq!(slots.get::<_, i64>(0), 0);
     }
 }

@@ -56,7 +56,9 @@ impl Bench {
         let host = format!("host-{}", random.u8(0..4));
         let mut wanted = wanted(random.u32(1..6));
         random.shuffle(&mut wanted);
-        let request = LeaseRequest { host, duration: HOLD, wanted, tenants: None };
+        let request = LeaseRequest::new(host, HOLD, wanted);
+        let quarantine = std::num::NonZeroU32::new(2);
+        let request = LeaseRequest { quarantine, ..request };
         for lease in
             self.noted("claim", store.lease(request, Now::OfStore).await).unwrap_or_default()
         {
@@ -93,7 +95,7 @@ impl Bench {
                     true => Settlement::Done(DoneOutcome::Completed),
                     false => settlement(random),
                 };
-                Settle { token, message_id, settlement }
+                Settle::by_id(token, message_id, settlement)
             })
             .collect();
         random.shuffle(&mut settles);

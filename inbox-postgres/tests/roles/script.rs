@@ -41,25 +41,6 @@ async fn another_schema_has_roles_of_its_own() {
 }
 
 #[tokio::test]
-async fn whoever_wrote_messages_before_there_were_roles_goes_on_calling() {
-    let database = PostgresDatabase::create().await.unwrap();
-    let owner = database.connect().await.unwrap();
-    let script = PostgresOptions::new().schema_sql().unwrap();
-    let (before, after) = script.split_at(script.find("-- Roles: whoever may only").unwrap());
-    let role = format!("{database} 'shop'");
-    let granted = format!(
-        "CREATE ROLE \"{role}\"; GRANT USAGE ON SCHEMA inbox TO \"{role}\";
-         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA inbox TO \"{role}\";"
-    );
-    owner.batch_execute(&format!("{before}{granted}{after}")).await.unwrap();
-    let call = "SELECT inbox.schedule('pay', 1, '{}')";
-    let shop = connect(&database, &format!("\"{role}\"")).await;
-    shop.batch_execute(call).await.unwrap();
-    let gone = format!("DROP OWNED BY \"{role}\"; DROP ROLE \"{role}\"");
-    owner.batch_execute(&gone).await.unwrap();
-}
-
-#[tokio::test]
 async fn whoever_may_only_use_the_schema_calls_nothing_even_without_the_script() {
     let database = PostgresDatabase::create().await.unwrap();
     PostgresOptions::new().migrate_config(database.config().clone()).await.unwrap();

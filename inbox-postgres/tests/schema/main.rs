@@ -58,11 +58,11 @@ async fn twenty_that_start_at_once_on_an_empty_database_end_in_one_schema() {
 async fn first_release() -> PostgresDatabase {
     let database = PostgresDatabase::create().await.unwrap();
     let client = database.connect().await.unwrap();
-    let spine = include_str!("../../migrations/0001_spine.sql");
+    let spine = include_str!("../../migrations/0001_inbox.sql");
     for text in ["CREATE SCHEMA inbox", include_str!("../../migrations/history.sql"), spine] {
-        client.batch_execute(&text.replace(":schema", "inbox")).await.unwrap();
+        client.batch_execute(&text.replace(":schema", "\"inbox\"")).await.unwrap();
     }
-    let record = "INSERT INTO inbox.migration VALUES (1, 'spine', encode(sha256(convert_to($1, 'UTF8')), 'hex'))";
+    let record = "INSERT INTO inbox.migration VALUES (1, 'inbox', encode(sha256(convert_to($1, 'UTF8')), 'hex'))";
     client.execute(record, &[&spine]).await.unwrap();
     database
 }
@@ -96,11 +96,11 @@ async fn a_schema_that_is_not_this_programs_is_refused_and_nothing_is_written() 
         ),
         (
             "UPDATE inbox.migration SET checksum = 'other'",
-            "version 1 (`spine`) of the schema `inbox` was made with another text",
+            "version 1 (`inbox`) of the schema `inbox` was made with another text",
         ),
         (
             "UPDATE inbox.migration SET version = 2, name = 'schedule'",
-            "has version 2 (`schedule`) and lacks version 1 (`spine`)",
+            "has version 2 (`schedule`) and lacks version 1 (`inbox`)",
         ),
     ] {
         // There is more to do for whoever does not look.

@@ -40,18 +40,22 @@ async fn a_commit_that_never_arrived_is_looked_up_and_done_again() {
 
 #[tokio::test]
 async fn a_connection_that_breaks_at_any_step_costs_no_attempt_and_no_effect() {
-    // At the beginning; in the handler; before the settlement.
-    for (step, runs) in [("BEGIN ISOLATION", 1), ("INSERT INTO booked", 2), ("SET CONSTRAINTS", 2)]
-    {
-        for cut in [true, false] {
-            let application = warm().await;
-            match cut {
-                true => application.proxy.cut_before(step),
-                false => application.proxy.lose_reply_to(step),
-            }
-            assert_eq!(booked_once(&application, Then::Schedule).await, runs, "{step}, {cut}");
-            assert_eq!(application.proxy.lost(), 1, "{step}, {cut}");
+    for (step, cut, runs) in [
+        ("BEGIN ISOLATION", true, 1),
+        ("BEGIN ISOLATION", false, 1),
+        ("INSERT INTO booked", true, 2),
+        ("INSERT INTO booked", false, 2),
+        ("SET CONSTRAINTS", true, 2),
+        // The settlement and the commit have arrived with it.
+        ("SET CONSTRAINTS", false, 1),
+    ] {
+        let application = warm().await;
+        match cut {
+            true => application.proxy.cut_before(step),
+            false => application.proxy.lose_reply_to(step),
         }
+        assert_eq!(booked_once(&application, Then::Schedule).await, runs, "{step}, {cut}");
+        assert_eq!(application.proxy.lost(), 1, "{step}, {cut}");
     }
 }
 
@@ -93,5 +97,8 @@ async fn run_now_is_not_repeated_when_nobody_knows_whether_it_was_committed() {
     let book = crate::kit::Book { id: 7, then: Then::Succeed };
     let error = application.inbox.run_now(book).await.unwrap_err().to_string();
     assert!(error.contains("is not known"), "{error}");
-    assert_eq!((application.desk.runs(), application.booked().await), (2, vec![1, 7]));
+    assert_eq!(application.desk.runs(), 2, "it is not repeated");
+    // A pooler may see the connection end before it has passed the commit on.
+    let booked = application.booked().await;
+    assert!([&[1, 7][..], &[1]].contains(&&booked[..]), "{booked:?}");
 }

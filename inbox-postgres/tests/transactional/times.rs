@@ -1,5 +1,5 @@
 use inbox::ScheduleOptions;
-use inbox::store::DeliveryState;
+use inbox::store::{DeliveryState, Maintain as _, Now};
 
 use crate::kit::{Application, Slow, Then, in_time, options};
 
@@ -67,16 +67,18 @@ async fn a_lease_that_was_lost_meanwhile_lets_nothing_be_written() {
     let application = Application::start().await;
     let id = application.schedule(1, Then::Wait).await;
     let inbox = application.inbox.clone();
-    let pass = tokio::spawn(async move { inbox.process_pending().await.unwrap() });
+    let pass = tokio::spawn(async move { inbox.process_some(1).await.unwrap() });
     application.desk.begun.notified().await;
     let expire = "UPDATE inbox.lease SET expires_at = clock_timestamp() - interval '1 s'";
     assert_eq!(application.client.execute(expire, &[]).await.unwrap(), 1);
+    let reclaimed = application.inbox.store().reclaim(10, Now::OfStore).await.unwrap();
+    assert_eq!(reclaimed.returned(), 1);
     application.desk.go_on();
     let report = pass.await.unwrap();
     assert_eq!((report.lost, report.completed, report.retried), (1, 0, 0), "{report:?}");
     assert_eq!(application.desk.runs(), 1, "nobody tries again what is another's");
     assert_eq!(application.booked().await, Vec::<i64>::new());
-    assert_eq!(application.outcome(id).await.1, Vec::<String>::new(), "nothing was recorded");
+    assert_eq!(application.outcome(id).await.1.len(), 1, "only that its worker vanished");
     application.desk.go_on();
     assert_eq!(application.inbox.process_pending().await.unwrap().completed, 1);
     assert_eq!(application.booked().await, [1]);

@@ -60,11 +60,11 @@ pub(crate) async fn lease(store: &PostgresStore) -> Vec<Lease> {
         handler_key: "charge".to_owned(),
         versions: vec![1],
         limit: NonZeroU32::MAX,
-        max_attempts: NonZeroU32::MIN,
+        max_crashes: NonZeroU32::MIN,
         terms: Terms::default(),
     };
     let (host, duration) = ("host".to_owned(), HOLD);
-    let request = LeaseRequest { host, duration, wanted: vec![wanted], tenants: None };
+    let request = LeaseRequest::new(host, duration, vec![wanted]);
     store.lease(request, Now::OfStore).await.unwrap()
 }
 

@@ -56,7 +56,7 @@ async fn what_a_person_moves_is_told_to_others() {
     let error = ErrorReport::new("test", "given up");
     let settlement = Settlement::Dead { reason: DeadReason::AttemptsExhausted, error };
     let token = lease(&store).await[0].token;
-    let settle = Settle { token, message_id: id, settlement };
+    let settle = Settle::by_id(token, id, settlement);
     store.settle(vec![settle], Now::OfStore).await.unwrap()[0].unwrap();
     assert!(store.retry(id, "charge", Now::OfStore).await.unwrap());
     ear.look_for(1).await;

@@ -9,6 +9,7 @@ macro_rules! __conformance_cases {
             accept {
                 a_message_is_accepted_at_the_moment_of_the_call
                 answers_come_in_the_order_of_the_envelopes
+                deliveries_are_ready_in_the_order_of_the_envelopes
                 nothing_given_is_nothing_answered
                 two_thousand_messages_are_accepted_in_one_call
                 what_one_process_accepts_another_leases_and_settles
@@ -18,12 +19,14 @@ macro_rules! __conformance_cases {
                 a_key_is_remembered_after_its_message_is_settled
                 a_message_accepted_twice_is_stored_once
                 of_duplicates_in_one_call_the_first_stands
+                of_many_without_keys_the_one_sent_before_is_answered_so
                 a_message_without_a_route_waits_for_one
                 every_route_of_the_contract_has_a_delivery
                 a_deliver_by_keeps_its_microseconds
                 a_header_may_be_empty_and_hold_any_character
                 a_payload_of_one_mebibyte_arrives
                 a_payload_says_the_same_when_it_comes_back
+                each_of_many_keeps_its_own_fields
                 every_field_reaches_the_worker
                 every_float_is_the_same_when_it_comes_back
                 five_hundred_headers_arrive
@@ -58,13 +61,18 @@ macro_rules! __conformance_cases {
                 the_most_urgent_is_leased_first
                 the_oldest_is_the_one_accepted_first_whatever_its_id
                 those_of_one_call_are_leased_in_its_order
-                a_held_suspect_keeps_no_other_delivery_back
-                a_host_holds_at_most_one_suspect
-                a_host_holds_one_suspect_for_all_its_keys
-                a_suspect_is_leased_alone
-                the_suspect_that_waited_longest_is_leased_whatever_its_key
+                a_claim_may_begin_with_another_priority
+                a_first_vanished_worker_accuses_no_one
+                what_two_workers_vanished_with_is_leased_only_where_that_is_wanted
+                quarantined_deliveries_are_leased_in_groups_of_the_size_that_is_wanted
+                one_with_which_a_third_worker_vanished_is_leased_alone
+                a_quarantined_delivery_shares_no_lease_with_others
+                a_quarantined_delivery_keeps_no_other_back
+                quarantined_deliveries_keep_to_the_limit_of_the_fleet
+                the_quarantined_delivery_that_waited_longest_is_leased_whatever_its_key
+                an_attempt_that_is_settled_ends_the_row_of_vanished_workers
                 a_delivery_is_its_tenants_wherever_it_has_been
-                a_suspect_of_another_tenant_is_left_alone
+                a_quarantined_delivery_of_another_tenant_is_left_alone
                 a_worker_for_all_tenants_leases_what_is_left
                 a_worker_for_no_tenant_leases_nothing
                 only_what_its_tenants_sent_is_leased
@@ -80,9 +88,8 @@ macro_rules! __conformance_cases {
                 versions_are_those_of_each_key
             }
             renew {
-                a_lease_holds_until_the_last_microsecond
                 a_lease_of_which_some_are_settled_is_renewed_for_the_others
-                a_lease_that_has_expired_is_lost
+                a_lease_that_has_expired_is_renewed_until_it_is_reclaimed
                 a_lease_that_is_gone_is_lost
                 a_renewed_lease_holds_from_now_on
                 an_unknown_token_is_lost
@@ -143,17 +150,16 @@ macro_rules! __conformance_cases {
                 the_longest_error_is_kept_whole
                 what_went_wrong_is_kept_after_success
                 a_delivery_that_goes_back_is_ready_and_its_attempt_not_counted
-                a_suspect_that_goes_back_is_a_suspect_still
+                a_quarantined_delivery_that_goes_back_is_quarantined_still
                 one_goes_back_and_the_others_of_its_lease_stay_held
                 some_go_back_in_the_call_that_settles_others
                 what_goes_back_gives_back_one_attempt_and_no_more
-                a_lease_settles_until_the_last_microsecond
                 a_lease_that_another_holds_by_now_settles_nothing
                 a_reclaimed_lease_settles_nothing
                 a_settled_delivery_is_not_settled_again
                 a_token_settles_for_its_own_handler_only
                 a_token_settles_no_delivery_but_its_own
-                an_expired_lease_settles_nothing
+                an_expired_lease_settles_until_it_is_reclaimed
                 an_unknown_token_settles_nothing
                 a_lost_lease_does_not_keep_the_others_from_being_settled
                 a_thousand_deliveries_are_settled_in_one_call
@@ -170,7 +176,7 @@ macro_rules! __conformance_cases {
             }
             release {
                 a_lease_that_another_holds_by_now_is_not_released
-                a_lease_that_has_expired_is_released_without_suspicion
+                a_lease_that_has_expired_is_released_as_no_crash
                 a_release_gives_back_one_attempt_and_no_more
                 a_released_delivery_is_ready_and_its_attempt_not_counted
                 a_released_lease_settles_nothing
@@ -260,9 +266,10 @@ macro_rules! __conformance_cases {
             }
             reclaim {
                 a_delivery_that_takes_every_worker_down_is_dead_in_the_end
-                a_worker_that_vanishes_during_the_last_attempt_leaves_nothing_stuck
-                one_attempt_in_all_is_dead_at_its_own_expiry
-                the_lease_says_how_many_attempts_there_are
+                every_vanished_attempt_is_recorded_with_its_host
+                attempts_that_failed_and_workers_that_vanished_are_counted_apart
+                the_lease_says_how_many_workers_may_vanish
+                nobody_is_dead_who_was_held_with_others
                 the_neighbours_of_a_deadly_delivery_are_not_accused
                 a_lease_is_reclaimed_from_the_moment_it_expires
                 everything_that_a_lost_worker_held_is_ready_again
@@ -309,7 +316,7 @@ macro_rules! __conformance_cases {
                 a_ready_delivery_is_put_off
                 what_is_rescheduled_for_now_is_ready
                 a_retry_is_brought_forward_and_stays_counted
-                a_suspect_that_is_put_off_is_a_suspect_still
+                a_quarantined_delivery_that_is_put_off_is_quarantined_still
                 what_is_held_or_settled_is_not_rescheduled
                 a_message_without_a_route_keeps_its_new_start
                 a_rescheduling_is_for_one_handler_or_for_all

@@ -68,7 +68,7 @@ pub async fn what_is_reclaimed_rings(database: &dyn TestDatabase) {
     bench.lease_one("charge").await;
     bench.pass(HOLD);
     let bell = listener(&bench);
-    assert_eq!(bench.reclaim(10).await.returned, 1);
+    assert_eq!(bench.reclaim(10).await.returned(), 1);
     was_rung(bell).await;
 }
 

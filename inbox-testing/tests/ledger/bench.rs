@@ -64,7 +64,7 @@ pub(crate) fn leased() -> (Request, HeldLease) {
     let lease = Lease {
         token: LeaseToken::from_u128(5),
         handler_key: HANDLER.to_owned(),
-        suspect: false,
+        quarantined: false,
         leased_at: at(0),
         expires_at: at(30),
         deliveries: Vec::new(),

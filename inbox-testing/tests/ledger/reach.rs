@@ -17,7 +17,7 @@ fn a_waiting_delivery_waits_for_a_moment_or_a_handler() {
     let waiting = || stored(1, DeliveryState::Waiting);
     assert_eq!(check(DeliveryRecord { due_at: Some(at(1)), ..waiting() }), []);
     assert_eq!(check(DeliveryRecord { handler_key: None, ..waiting() }), []);
-    for behind in ["lane", "slot"] {
+    for behind in ["lane", "limit"] {
         assert_eq!(check(DeliveryRecord { reason: Some(behind.to_owned()), ..waiting() }), []);
     }
     assert_eq!(check(waiting()), [Rule::Reachable]);

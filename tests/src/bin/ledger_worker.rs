@@ -25,7 +25,7 @@ struct Work {
 }
 
 // As many attempts as kills, and leases that a busy machine loses, could take: only what never works is dead.
-#[handler(key = "work", max_attempts = 20, retry(initial = "5ms", max = "50ms"))]
+#[handler(key = "work", max_attempts = 20, max_crashes = 100, retry(initial = "5ms", max = "50ms"))]
 async fn work(command: Work, context: Context) -> Result<(), String> {
     if command.number % 10 == 1 {
         // Long enough for a kill to meet it.

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox::store::{Clock, Now};
+use inbox::store::{Clock, Maintain as _, Now};
 use inbox::{Inbox, Timestamp, handler, inbox_contract};
 use inbox_tests::BoxError;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ struct Eat {
     is_poison: bool,
 }
 
-#[handler(key = "eat", max_attempts = 3)]
+#[handler(key = "eat")]
 async fn eat(command: Eat) {
     if command.is_poison {
         std::process::abort();
@@ -41,8 +41,11 @@ async fn main() -> Result<(), BoxError> {
     let mut arguments = std::env::args().skip(1);
     let mut next = || arguments.next().ok_or("poisoned_worker FILE DEATHS");
     let (store, hours) = (inbox::sqlite::open(next()?).await?, next()?.parse()?);
+    let clock = Arc::new(HoursLater { hours });
+    // A host does so too, but not before living hosts have had the time to renew their leases.
+    store.reclaim(1_000, clock.now()).await?;
     let builder = Inbox::builder(store).lease_duration(Duration::from_mins(30));
-    let host = builder.clock(Arc::new(HoursLater { hours })).build().await?.start()?;
+    let host = builder.clock(clock).build().await?.start()?;
     let over = tokio::task::spawn_blocking(|| std::io::stdin().read_to_end(&mut Vec::new()));
     over.await??;
     host.shutdown(Duration::from_secs(10)).await;

@@ -28,7 +28,7 @@ struct Step {
     lane: u64,
 }
 
-#[handler(key = "step", max_attempts = 50, retry(initial = "5ms"))]
+#[handler(key = "step", max_attempts = 50, max_crashes = 100, retry(initial = "5ms"))]
 async fn step(command: Step, context: Context, bait: State<Bait>) -> Result<(), String> {
     now_and_then(command.number, &context, &bait).await
 }
@@ -40,7 +40,13 @@ struct Single {
     number: u64,
 }
 
-#[handler(key = "single", max_attempts = 50, retry(initial = "5ms"), concurrency(fleet = 1))]
+#[handler(
+    key = "single",
+    max_attempts = 50,
+    max_crashes = 100,
+    retry(initial = "5ms"),
+    concurrency(fleet = 1)
+)]
 async fn single(command: Single, context: Context, bait: State<Bait>) -> Result<(), String> {
     now_and_then(command.number, &context, &bait).await
 }
@@ -58,7 +64,13 @@ struct Payout {
     merchant: u64,
 }
 
-#[handler(key = "payout", max_attempts = 50, retry(initial = "5ms"), concurrency(per_key = 1))]
+#[handler(
+    key = "payout",
+    max_attempts = 50,
+    max_crashes = 100,
+    retry(initial = "5ms"),
+    concurrency(per_key = 1)
+)]
 async fn payout(command: Payout, context: Context, bait: State<Bait>) -> Result<(), String> {
     now_and_then(command.number, &context, &bait).await
 }
@@ -66,7 +78,7 @@ async fn payout(command: Payout, context: Context, bait: State<Bait>) -> Result<
 /// Works, but not always the first time.
 async fn now_and_then(number: u64, context: &Context, bait: &Bait) -> Result<(), String> {
     match number {
-        number if BAITS.contains(&number) && context.attempt() == 1 => bait.wait_for_a_kill().await,
+        number if BAITS.contains(&number) => bait.wait_for_a_kill(number).await,
         number if number % 500 == 250 && context.attempt() == 1 => panic!("works the second time"),
         number if number % 200 == 55 && context.attempt() <= 2 => Err("not yet".to_owned()),
         _ => Ok(()),
@@ -84,7 +96,12 @@ struct Bait {
 }
 
 impl Bait {
-    async fn wait_for_a_kill(&self) -> Result<(), String> {
+    async fn wait_for_a_kill(&self, number: u64) -> Result<(), String> {
+        // Once: a kill is no attempt, so the next run has the same number.
+        let once = self.file.with_extension(number.to_string());
+        if OpenOptions::new().create_new(true).write(true).open(once).is_err() {
+            return Ok(());
+        }
         let file = OpenOptions::new().create(true).append(true).open(&*self.file);
         // At once: others write there too.
         let line = format!("{}\n", self.process);

@@ -31,7 +31,7 @@ struct Echo {
 
 // As many attempts as kills, cuts, and leases that a busy machine loses could take: only what never works is
 // dead.
-#[handler(key = "work", max_attempts = 30, retry(initial = "5ms", max = "50ms"))]
+#[handler(key = "work", max_attempts = 30, max_crashes = 100, retry(initial = "5ms", max = "50ms"))]
 async fn work(command: Work, tx: &mut Transaction, context: Context) -> Result<(), BoxError> {
     let number = command.number;
     tx.execute("INSERT INTO effect (number) VALUES ($1)", &[&number]).await?;
@@ -50,7 +50,12 @@ async fn work(command: Work, tx: &mut Transaction, context: Context) -> Result<(
 }
 
 // Given up by nobody: what is not there in the end was lost.
-#[handler(key = "echo", max_attempts = 1000, retry(initial = "20ms", max = "100ms"))]
+#[handler(
+    key = "echo",
+    max_attempts = 1000,
+    max_crashes = 100,
+    retry(initial = "20ms", max = "100ms")
+)]
 async fn echo(command: Echo, tx: &mut Transaction) -> Result<(), BoxError> {
     tx.execute("INSERT INTO echoed (number) VALUES ($1)", &[&command.number]).await?;
     Ok(())

@@ -200,7 +200,7 @@ async fn a_handler_that_returns_after_its_lease_was_lost_settles_nothing() {
     // Its lease is over in an hour, which for another clock is now.
     let later = inbox::Timestamp::now() + Duration::from_hours(1);
     let moved = inbox.store().reclaim(10, Now::At(later)).await.unwrap();
-    assert_eq!(moved.returned, 1);
+    assert_eq!(moved.returned(), 1);
     gate.permit(1);
     // The first run is refused; the second one counts.
     gate.until(|seen| seen.began.get(&0) == Some(&2)).await;
@@ -242,7 +242,7 @@ async fn rows_that_someone_deletes_while_handlers_are_at_them_harm_no_other() {
     schedule(inbox.scheduler(), 2..4, What::WaitOrStop).await;
     gate.began(4).await;
     let admin = database.connect().await.unwrap();
-    let delete = "DELETE FROM inbox.lease; DELETE FROM inbox.message";
+    let delete = "DELETE FROM inbox.held; DELETE FROM inbox.lease; DELETE FROM inbox.message";
     admin.batch_execute(delete).await.unwrap();
     schedule(inbox.scheduler(), 4..8, What::Wait).await;
     gate.began(8).await;

@@ -16,10 +16,11 @@ mod leases;
 mod limits;
 mod outage;
 mod pooled;
+mod quarantine;
 mod runs;
 mod settles;
 mod shutdown;
 mod standby;
-mod suspects;
+
 mod trouble;
 mod wakes;

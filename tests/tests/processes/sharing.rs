@@ -51,8 +51,8 @@ async fn survive(what: &'static str, messages: u64, step: u64, expect: fn(Groups
     assert!(cuts > 0 && summary.unfinished > 0, "nobody noticed: {summary}");
     // Nothing is stuck, and nothing is left that could hold up what comes.
     assert_eq!(store.lanes(LaneFilter::default()).await.unwrap(), []);
-    let slots = client.query_one("SELECT count(*) FROM inbox.slot", &[]).await.unwrap();
-    assert_eq!(slots.get::<_, i64>(0), 0, "slots that nobody holds");
+    let held = client.query_one("SELECT count(*) FROM inbox.held", &[]).await.unwrap();
+    assert_eq!(held.get::<_, i64>(0), 0, "deliveries that nobody settled count for a limit");
     println!("{}", errors(directory.path()));
 }
 

@@ -10,16 +10,19 @@ use crate::worker::Worker;
 /// What became of the delivery while its worker stood still.
 #[derive(Debug, Clone, Copy)]
 enum Meanwhile {
-    /// Its lease expired, and nobody has come for it.
-    Nobody,
+    /// Its lease expired, and nobody has come for it: it is still the worker's own.
+    Expired,
+    /// Its lease was reclaimed, and nobody has leased it since.
+    Reclaimed,
     /// Another worker is at it.
     Held,
     /// Another worker has settled it, so.
     Settled(Outcome),
 }
 
-const MEANWHILE: [Meanwhile; 4] = [
-    Meanwhile::Nobody,
+const MEANWHILE: [Meanwhile; 5] = [
+    Meanwhile::Expired,
+    Meanwhile::Reclaimed,
     Meanwhile::Held,
     Meanwhile::Settled(Outcome::Success),
     Meanwhile::Settled(Outcome::Error),
@@ -37,9 +40,12 @@ async fn changes_nothing(
     stale.signal("STOP");
     let other = |outcome, manner| Worker::start(&place.address, task, outcome, manner);
     let holder = match meanwhile {
-        Meanwhile::Nobody => {
+        Meanwhile::Expired | Meanwhile::Reclaimed => {
             while !place.has_expired().await {
                 tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            if matches!(meanwhile, Meanwhile::Reclaimed) {
+                assert_eq!(place.reclaim().await, task.deliveries());
             }
             None
         }
@@ -57,6 +63,11 @@ async fn changes_nothing(
     let before = place.stored().await;
     stale.go_on();
     stale.signal("CONT");
+    if matches!(meanwhile, Meanwhile::Expired) {
+        let report = stale.report();
+        assert!(report.contains("lost: 0"), "nobody had taken it: {report}");
+        return;
+    }
     let mut lost = PendingReport::default();
     (lost.leased, lost.lost) = (task.deliveries(), task.deliveries());
     assert_eq!(stale.report(), format!("{lost:?}"), "{meanwhile:?}");

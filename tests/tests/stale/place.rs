@@ -1,6 +1,6 @@
 use inbox::Timestamp;
 use inbox::postgres::PostgresOptions;
-use inbox::store::{DeliveryCount, DeliveryRecord, Inspect, MessageRecord};
+use inbox::store::{DeliveryCount, DeliveryRecord, MessageRecord, Now, Store};
 use inbox::testing::ledger::stored;
 use inbox::testing::postgres::PostgresDatabase;
 use tempfile::TempDir;
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 /// A store for one test, seen from outside.
 pub(crate) struct Place {
     pub(crate) address: String,
-    store: Box<dyn Inspect>,
+    store: Box<dyn Store>,
     home: Home,
 }
 
@@ -55,6 +55,11 @@ impl Place {
             Home::File(_) => Vec::new(),
         };
         Stored { counts, deliveries, messages, rows }
+    }
+
+    /// Takes the deliveries away whose leases have expired.
+    pub(crate) async fn reclaim(&self) -> u64 {
+        self.store.reclaim(10, Now::OfStore).await.unwrap().moved()
     }
 
     /// Whether every lease has expired and nobody has noticed.

@@ -15,7 +15,8 @@ fn undecodable() -> HandlerError {
 
 fn limits(max_attempts: u32, immediate: u32) -> RetryLimits {
     let retry = RetryPolicy { immediate, ..RetryPolicy::default() };
-    RetryLimits { max_attempts: NonZeroU32::new(max_attempts).unwrap(), retry }
+    let max_attempts = NonZeroU32::new(max_attempts).unwrap();
+    RetryLimits { max_attempts, retry, ..RetryLimits::default() }
 }
 
 fn attempt(attempt: u32) -> Tries {
@@ -92,19 +93,20 @@ fn a_failure_is_repeated_at_once_as_often_as_the_policy_says_unless_the_run_was_
         assert_eq!(decision, Decision::Repeat(limits.retry.immediate_delay));
     }
     settled(Tries { immediate: 2, ..attempt(1) }, &outcome, &limits);
-    for cause in [CancelCause::LeaseLost, CancelCause::Operator] {
-        let settlement = settled(Tries { stopped: Some(cause), ..attempt(1) }, &outcome, &limits);
-        assert!(matches!(settlement, Settlement::Retry { .. }), "{settlement:?}");
-    }
+    let stopped = Tries { stopped: Some(CancelCause::Operator), ..attempt(1) };
+    let settlement = settled(stopped, &outcome, &limits);
+    assert!(matches!(settlement, Settlement::Retry { .. }), "{settlement:?}");
 }
 
 #[test]
-fn a_run_that_a_shutdown_cut_short_is_given_back_unless_it_succeeded() {
-    let tries = Tries { stopped: Some(CancelCause::Shutdown), ..attempt(1) };
+fn a_run_that_a_shutdown_or_an_outage_cut_short_is_given_back_unless_it_succeeded() {
     let limits = limits(1, 5);
-    assert_eq!(settled(tries, &Outcome::Failed(failure()), &limits), Settlement::Release);
-    let completed = Settlement::Done(DoneOutcome::Completed);
-    assert_eq!(settled(tries, &Outcome::Completed, &limits), completed);
+    for cause in [CancelCause::Shutdown, CancelCause::LeaseLost] {
+        let tries = Tries { stopped: Some(cause), ..attempt(1) };
+        assert_eq!(settled(tries, &Outcome::Failed(failure()), &limits), Settlement::Release);
+        let completed = Settlement::Done(DoneOutcome::Completed);
+        assert_eq!(settled(tries, &Outcome::Completed, &limits), completed);
+    }
 }
 
 #[test]

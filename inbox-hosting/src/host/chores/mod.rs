@@ -9,11 +9,11 @@
 //! | `run` | the loop that runs one, round after round |
 //! | `promote` | makes due deliveries ready |
 //! | `heartbeat`, `beats` | says that this host lives, and remembers for how long it has been able to |
-//! | `reclaim`, `lost` | takes expired leases away from vanished workers, after giving up this host's own |
+//! | `reclaim` | takes expired leases away from vanished workers |
 //! | `route` | routes messages that were accepted while their first handler registered |
-//! | `repair` | repairs lanes and slots that a crash left behind |
+//! | `repair` | repairs lanes and limits that a crash left behind |
 //! | `orphans` | dead-letters deliveries that no live host serves |
-//! | `dead_log` | logs each delivery that a chore dead-letters |
+//! | `log` | logs each delivery that a chore takes from a worker or dead-letters |
 //! | `pages` | how much a round does at most |
 //! | `once` | the chores before `process_pending` |
 //!
@@ -21,10 +21,9 @@
 
 mod beats;
 mod chore;
-mod dead_log;
 mod heartbeat;
 mod list;
-mod lost;
+mod log;
 mod name;
 mod once;
 mod orphans;

@@ -1,13 +1,12 @@
 use std::time::Duration;
 
-use inbox_core::settle::DeadReason;
 use inbox_core::store::{HostRecord, Maintain as _, OrphanTerms, Store, StoreError};
 use tokio::time::Instant;
 
 use super::ChoreName;
 use super::beats::SIGHT;
 use super::chore::{Chore, Round};
-use super::dead_log::DeadLog;
+use super::log::DeliveryLog;
 use super::pages::PAGE;
 use crate::host::Event;
 use crate::host::shared::Shared;
@@ -45,7 +44,7 @@ impl<S: Store> Chore<S> for Orphans {
         let store_now = inbox.scheduler().clock().now();
         let dead = inbox.port().give_up_orphans(terms, PAGE, store_now).await?;
         if !dead.is_empty() {
-            DeadLog::new(DeadReason::Orphaned).log(&dead);
+            DeliveryLog::default().orphaned(&dead);
             shared.observers.tell(|| Event::Orphaned(dead));
         }
         Ok(Round::Done)

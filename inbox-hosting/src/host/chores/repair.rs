@@ -9,16 +9,16 @@ use crate::Inbox;
 use crate::host::shared::Shared;
 
 impl ChoreName {
-    /// Repairs lanes and slots that a crash left behind.
+    /// Repairs lanes and limits that a crash left behind.
     pub const REPAIR: Self = Self::new("repair");
 }
 
-/// Repairs lanes and slots that a crash left behind.
+/// Repairs lanes and limits that a crash left behind.
 pub(super) struct Repair;
 
 impl<S: Store> Chore<S> for Repair {
     const NAME: ChoreName = ChoreName::REPAIR;
-    // Seldom: every verb of the store hands lanes and slots on by itself.
+    // Seldom: every verb of the store hands lanes and limits on by itself.
     const INTERVAL: Duration = Duration::from_secs(10);
 
     fn begin(_: &Shared<S>) -> Self {
@@ -31,11 +31,11 @@ impl<S: Store> Chore<S> for Repair {
     }
 }
 
-/// Repairs lanes and slots that nobody holds and others wait for.
+/// Repairs lanes and limits that nobody holds and others wait for.
 pub(super) async fn repair<S: Store>(inbox: &Inbox<S>) -> Result<(), StoreError> {
     let repaired = inbox.port().mend(PAGE, inbox.scheduler().clock().now()).await?;
     if repaired > 0 {
-        tracing::warn!(repaired, "lanes or slots repaired");
+        tracing::warn!(repaired, "lanes or limits repaired");
     }
     Ok(())
 }

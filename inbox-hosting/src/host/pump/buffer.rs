@@ -14,8 +14,8 @@ const CLAIM: usize = 500;
 /// Bytes that one claim should bring, and that the buffer should hold.
 const WEIGHT: usize = 32 * 1024 * 1024;
 
-/// How long others wait for a suspect, and a suspect for others: a crash of this process while it
-/// runs should accuse nobody else.
+/// How long others wait for quarantined deliveries, and these for others: a crash of this process while they
+/// run should accuse nobody else.
 const ALONE: Duration = Duration::from_millis(100);
 
 /// The bounded local buffer: what was leased and waits for a handler, and who may begin.
@@ -31,9 +31,9 @@ pub(super) struct Buffer {
     turn: usize,
     /// Deliveries whose earlier worker vanished, each with its queue and since when it waits: mostly
     /// none, and more than one only if the lease of another was lost.
-    suspects: VecDeque<(usize, Attempt, Instant)>,
-    /// The suspect that runs, if one does, and since when.
-    alone: Option<(LeaseToken, Instant)>,
+    quarantined: VecDeque<(usize, Attempt, Instant)>,
+    /// The group of quarantined deliveries that runs, if one does.
+    group: Option<Group>,
 }
 
 impl Buffer {
@@ -52,8 +52,8 @@ impl Buffer {
             running: 0,
             weight: 0,
             turn: 0,
-            suspects: VecDeque::new(),
-            alone: None,
+            quarantined: VecDeque::new(),
+            group: None,
         };
         for (options, wanted) in handlers {
             let at = buffer.queues.len();
@@ -69,7 +69,7 @@ impl Buffer {
     }
 
     pub(super) fn queued(&self) -> usize {
-        self.queues.iter().map(HandlerQueue::queued).sum::<usize>() + self.suspects.len()
+        self.queues.iter().map(HandlerQueue::queued).sum::<usize>() + self.quarantined.len()
     }
 
     /// There may be something new for everyone.
@@ -109,8 +109,8 @@ impl Buffer {
         let (queue, weight) = (&mut self.queues[at], weight(&attempt));
         queue.throughput.weighs(weight);
         self.weight += weight;
-        match attempt.is_suspect() {
-            true => self.suspects.push_back((at, attempt, now)),
+        match attempt.is_quarantined() {
+            true => self.quarantined.push_back((at, attempt, now)),
             false => queue.push(attempt, now),
         }
         None
@@ -118,20 +118,24 @@ impl Buffer {
 
     /// The next call that can begin, and whose it is.
     pub(super) fn next(&mut self, now: Instant) -> Option<(usize, Vec<Attempt>)> {
-        if self.alone.is_some_and(|(_, since)| since + ALONE > now) {
-            return None;
-        }
-        if let Some((at, _, since)) = self.suspects.front() {
+        if let Some((at, attempt, since)) = self.quarantined.front() {
             let (at, is_patient) = (*at, *since + ALONE > now);
-            if self.running > 0 && is_patient {
+            let has_begun = self.group.is_some_and(|group| Some(group.token) == attempt.token());
+            if self.running > 0 && is_patient && !has_begun {
                 return None;
             }
             if self.running < self.concurrency && self.queues[at].may_begin(now) {
-                let (_, attempt, _) = self.suspects.pop_front()?;
-                self.alone = attempt.token().map(|token| (token, now));
+                let (_, attempt, _) = self.quarantined.pop_front()?;
+                self.group = match self.group.filter(|_| has_begun) {
+                    Some(group) => Some(Group { running: group.running + 1, ..group }),
+                    None => attempt.token().map(|token| Group { token, since: now, running: 1 }),
+                };
                 self.queues[at].begins(1, now);
                 return Some(self.begins(at, vec![attempt]));
             }
+        }
+        if self.group.is_some_and(|group| group.since + ALONE > now) {
+            return None;
         }
         let (count, turn) = (self.queues.len(), self.turn);
         for at in (0..count).map(|step| (turn + step) % count.max(1)) {
@@ -164,7 +168,12 @@ impl Buffer {
     }
 
     /// A call is over, which took so long unless it was cut off.
-    pub(super) fn ended(&mut self, at: usize, suspect: Option<LeaseToken>, took: Option<Duration>) {
+    pub(super) fn ended(
+        &mut self,
+        at: usize,
+        quarantined: Option<LeaseToken>,
+        took: Option<Duration>,
+    ) {
         self.running = self.running.saturating_sub(1);
         let queue = &mut self.queues[at];
         queue.running = queue.running.saturating_sub(1);
@@ -172,25 +181,28 @@ impl Buffer {
             queue.throughput.ended(took);
         }
         // Another one may have begun meanwhile, if this one's lease was lost.
-        self.alone = self.alone.filter(|(running, _)| Some(*running) != suspect);
+        if let Some(group) = self.group.filter(|group| Some(group.token) == quarantined) {
+            let running = group.running.saturating_sub(1);
+            self.group = Some(Group { running, ..group }).filter(|group| group.running > 0);
+        }
     }
 
     /// When time alone changes what can begin.
     pub(super) fn wake_at(&self, now: Instant) -> Option<Instant> {
-        let waits = self.suspects.front().map(|(_, _, since)| *since);
-        let alone = self.alone.map(|(_, since)| since);
-        let suspects = [waits, alone].into_iter().flatten().map(|since| since + ALONE);
+        let waits = self.quarantined.front().map(|(_, _, since)| *since);
+        let runs = self.group.map(|group| group.since);
+        let quarantined = [waits, runs].into_iter().flatten().map(|since| since + ALONE);
         let queues = self.queues.iter().filter_map(|queue| queue.next(now));
-        queues.chain(suspects.filter(|at| *at > now)).min()
+        queues.chain(quarantined.filter(|at| *at > now)).min()
     }
 
     /// Takes back what has waited for too long.
     pub(super) fn stale(&mut self, now: Instant) -> Vec<Attempt> {
         let mut stale: Vec<_> = self.queues.iter_mut().flat_map(|queue| queue.stale(now)).collect();
-        // A suspect that waits for a handler's limit keeps this host from being given any other.
-        while let Some((at, attempt, since)) = self.suspects.pop_front() {
+        // One that waits for a handler's limit keeps this host from being given another group.
+        while let Some((at, attempt, since)) = self.quarantined.pop_front() {
             if since + LONGEST_WAIT > now {
-                self.suspects.push_front((at, attempt, since));
+                self.quarantined.push_front((at, attempt, since));
                 break;
             }
             stale.push(attempt);
@@ -201,7 +213,7 @@ impl Buffer {
     /// Takes back everything that has not begun.
     pub(super) fn take_all(&mut self) -> Vec<Attempt> {
         let mut all: Vec<_> = self.queues.iter_mut().flat_map(HandlerQueue::take_all).collect();
-        all.extend(self.suspects.drain(..).map(|(_, attempt, _)| attempt));
+        all.extend(self.quarantined.drain(..).map(|(_, attempt, _)| attempt));
         self.lightened(all)
     }
 
@@ -210,6 +222,14 @@ impl Buffer {
         self.weight = self.weight.saturating_sub(lighter);
         attempts
     }
+}
+
+/// Quarantined deliveries of one lease that run.
+#[derive(Debug, Clone, Copy)]
+struct Group {
+    token: LeaseToken,
+    since: Instant,
+    running: usize,
 }
 
 /// The bytes that a delivery keeps in memory, more or less.

@@ -31,7 +31,8 @@ pub(crate) enum Kind {
 pub(super) struct Call {
     /// The handler, by its position in the buffer.
     pub(super) queue: usize,
-    pub(super) suspect: Option<LeaseToken>,
+    /// The lease of quarantined deliveries that it runs one of.
+    pub(super) quarantined: Option<LeaseToken>,
     pub(super) deliveries: Vec<(LeaseToken, MessageId)>,
 }
 

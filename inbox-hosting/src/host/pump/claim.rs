@@ -1,8 +1,10 @@
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::time::Duration;
 
 use inbox_core::request::{Attempt, HeldLease};
+use inbox_core::schedule::Priority;
 use inbox_core::store::{
     Lease, LeaseRequest, LeaseStore as _, LeaseToken, StateStore as _, Store, StoreError,
     Unreadable,
@@ -22,6 +24,8 @@ pub(super) struct Claim {
     asked: Instant,
     /// How much was asked for, for each of the handlers concerned, by key.
     asked_for: Vec<(usize, String, usize)>,
+    /// How many quarantined deliveries it asked for.
+    quarantine: Option<NonZeroU32>,
     answer: Result<Vec<Lease>, StoreError>,
 }
 
@@ -59,12 +63,16 @@ impl<S: Store> Pump<S> {
             .collect();
         let inbox = self.shared.inbox.clone();
         let duration = self.shared.leases.duration();
+        let quarantine = self.quarantine.asked();
         let request = LeaseRequest {
             host: inbox.host().to_owned(),
             duration,
             wanted: wanted.into_iter().map(|(_, wanted)| wanted).collect(),
             tenants: self.shared.options().tenants.clone(),
+            quarantine,
+            first: first(self.claims, self.shared.options().low_priority_share),
         };
+        self.claims += 1;
         self.news = false;
         self.claiming = Some(Box::pin(async move {
             let asked = Instant::now();
@@ -74,14 +82,14 @@ impl<S: Store> Pump<S> {
                 Ok(leases) if is_late => inbox.renewed_first(leases, duration).await,
                 answer => (asked, answer),
             };
-            Claim { asked, asked_for, answer }
+            Claim { asked, asked_for, quarantine, answer }
         }));
     }
 
     /// Takes in what a claim brought.
     pub(super) fn claimed(&mut self, claim: Claim) {
         self.claiming = None;
-        let Claim { asked, asked_for, answer } = claim;
+        let Claim { asked, asked_for, quarantine, answer } = claim;
         let leases = match answer {
             Ok(leases) => leases,
             Err(error) => {
@@ -94,13 +102,18 @@ impl<S: Store> Pump<S> {
         self.shared.control.board.well(HostLoop::Pump);
         self.pause.reset();
         let mut found: HashMap<String, usize> = HashMap::new();
-        let now = Instant::now();
+        let (now, mut quarantined) = (Instant::now(), 0);
         for mut lease in leases {
             let count = self.take_in(&mut lease, asked, now);
-            *found.entry(lease.handler_key).or_default() += count;
+            match lease.quarantined {
+                true => quarantined += count,
+                false => *found.entry(lease.handler_key).or_default() += count,
+            }
         }
-        self.leased += found.values().sum::<usize>() as u64;
-        self.plan_poll(!found.is_empty(), now);
+        self.quarantine.leased(quarantine, quarantined);
+        let count = found.values().sum::<usize>() + quarantined;
+        self.leased += count as u64;
+        self.plan_poll(count > 0, now);
         let mut more = Vec::new();
         for (at, key, limit) in asked_for {
             self.buffer.queues[at].asked(1);
@@ -109,7 +122,7 @@ impl<S: Store> Pump<S> {
             }
         }
         // Where the last one filled its limit there may be more; so after news that came while the
-        // claim was under way. Of suspects there may be more when this one is settled.
+        // claim was under way. Of quarantined ones there may be more when these are settled.
         for at in more {
             self.buffer.queues[at].news();
         }
@@ -148,6 +161,15 @@ impl<S: Store> Pump<S> {
         // What was planned is not put off, or a busy host would never come to it.
         self.poll_at = if self.poll_at > now { self.poll_at.min(poll_at) } else { poll_at };
     }
+}
+
+/// The priority that a claim begins with: now and then one of the lower ones, in turn, so that however much
+/// of the more urgent there is, none starves.
+fn first(claims: u64, share: Option<NonZeroU32>) -> Option<Priority> {
+    const LOWER: [Priority; 3] = [Priority::Low, Priority::Normal, Priority::High];
+    let share = u64::from(share?.get());
+    let turn = usize::try_from(claims / share % 3).unwrap_or_default();
+    (claims + 1).is_multiple_of(share).then(|| LOWER[turn])
 }
 
 impl<S: Store> Inbox<S> {

@@ -48,11 +48,11 @@ impl Decided {
         let tries = Tries { attempt: 1, ..Tries::default() };
         let handler_key = &**lease.handler_key();
         Self {
-            settle: Settle {
-                token: lease.token(),
+            settle: Settle::by_id(
+                lease.token(),
                 message_id,
-                settlement: decided(tries, &outcome, &RetryLimits::default()),
-            },
+                decided(tries, &outcome, &RetryLimits::default()),
+            ),
             lease: lease.clone(),
             attempt: 1,
             span: tracing::info_span!(target: "inbox::dispatch", "delivery", handler_key, %message_id),

@@ -2,8 +2,9 @@
 //!
 //! One task owns all of it, so that nothing outlives it: the buffer (`buffer`, with a `queue` for each
 //! handler), the claim that is under way (`claim`), the calls of handlers (`dispatch`, `calls`, `run`), and
-//! the groups that are being written (`decided`, `settle`, `lookup`). `stop` is how it ends, and `pending`
-//! how it works off what is due.
+//! the groups that are being written (`decided`, `settle`, `lookup`). `quarantine` says how many deliveries
+//! with which workers vanished are tried together. `stop` is how it ends, and `pending` how it works off what
+//! is due.
 
 mod buffer;
 mod calls;
@@ -12,6 +13,7 @@ mod decided;
 mod dispatch;
 mod lookup;
 mod pending;
+mod quarantine;
 mod queue;
 mod rate;
 mod run;
@@ -41,6 +43,7 @@ use buffer::Buffer;
 use calls::{Calls, Kind};
 use claim::{Claim, Claiming};
 use decided::Decided;
+use quarantine::Quarantine;
 use settle::Settling;
 
 pub use pending::PendingReport;
@@ -67,6 +70,9 @@ pub(super) struct Pump<S: Store> {
     /// When the store is asked without any news.
     poll_at: Instant,
     poll: Duration,
+    quarantine: Quarantine,
+    /// Claims that were made.
+    claims: u64,
     calls: Calls,
     /// Deliveries whose handler was cut off.
     aborted: Vec<(LeaseToken, MessageId)>,
@@ -111,6 +117,8 @@ impl<S: Store> Pump<S> {
             pause: Pause::new(Duration::from_millis(50), Duration::from_secs(2)),
             poll_at: now,
             poll: claim::SHORTEST_POLL,
+            quarantine: Quarantine::default(),
+            claims: 0,
             calls: Calls::new(kind),
             aborted: Vec::new(),
             done: Vec::new(),

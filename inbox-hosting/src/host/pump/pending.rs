@@ -29,7 +29,7 @@ pub struct PendingReport {
     pub completed: u64,
     /// Failed, to be tried again.
     pub retried: u64,
-    /// Given up, those included whose worker vanished during their last attempt.
+    /// Given up, those included with which too many workers vanished.
     pub dead: u64,
     /// Too late to be handled.
     pub expired: u64,
@@ -142,8 +142,8 @@ impl<S: Store> Pending<S> {
     async fn work_off(&mut self, most: u64) -> Result<PendingReport, StoreError> {
         let inbox = self.0.shared.inbox.clone();
         let reclaimed = chores::once(&inbox).await?;
-        self.0.processed.dead += reclaimed.dead.len() as u64;
-        self.0.processed.cancelled += reclaimed.cancelled;
+        self.0.processed.dead += reclaimed.dead();
+        self.0.processed.cancelled += reclaimed.cancelled();
         loop {
             let leased = self.0.leased;
             self.0.buffer.news();

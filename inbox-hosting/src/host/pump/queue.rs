@@ -165,10 +165,9 @@ impl HandlerQueue {
     }
 }
 
-/// Whether one call of a handler may be given both: a suspect is alone, so that it is accused for itself if
-/// it kills this process.
+/// Whether one call of a handler may be given both: a quarantined delivery has a call of its own.
 fn go_together(one: &Attempt, other: &Attempt) -> bool {
     one.delivery().handler_key == other.delivery().handler_key
-        && !one.is_suspect()
-        && !other.is_suspect()
+        && !one.is_quarantined()
+        && !other.is_quarantined()
 }

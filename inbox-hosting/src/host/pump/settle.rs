@@ -76,6 +76,14 @@ impl<S: Store> Pump<S> {
         }
     }
 
+    /// Takes note of a quarantined delivery that is settled, or lost.
+    pub(super) fn quarantined_ended(&mut self, is_settled: bool) {
+        if self.quarantine.ended(is_settled) {
+            // The next group may be leased; a claim that is under way may have come too early.
+            self.hear();
+        }
+    }
+
     /// Takes note of what became of one delivery.
     pub(super) fn note(
         &mut self,
@@ -83,9 +91,8 @@ impl<S: Store> Pump<S> {
         written: Option<Result<DeliveryState, LeaseLost>>,
     ) {
         self.shared.leases.done(decided.settle.token);
-        if decided.lease.is_suspect() {
-            // The next one may be leased; a claim that is under way may have come too early.
-            self.hear();
+        if decided.lease.is_quarantined() {
+            self.quarantined_ended(written.is_some_and(|written| written.is_ok()));
         }
         let Some(written) = written else {
             self.shared.observers.tell(|| Event::LeaseLost(decided.info()));

@@ -53,8 +53,7 @@ impl<S: Store> Pump<S> {
         self.report.left += left;
         let mut report = self.report;
         // Not renewed any more: what could not be settled comes back when its lease expires.
-        let mut unbegun = self.shared.leases.forget_all();
-        unbegun.extend(self.shared.leases.take_lost());
+        let unbegun = self.shared.leases.forget_all();
         report.left += (self.done.len() + self.others.len() + self.in_writing) as u64;
         let now = self.shared.inbox.scheduler().clock().now();
         self.shared.inbox.port().abandon(unbegun, now);
@@ -114,8 +113,7 @@ impl<S: Store> Pump<S> {
             self.finished(ended);
         }
         let left = self.running as u64;
-        let release =
-            |(token, message_id)| Settle { token, message_id, settlement: Settlement::Release };
+        let release = |(token, message_id)| Settle::by_id(token, message_id, Settlement::Release);
         let aborted: Vec<_> = std::mem::take(&mut self.aborted).into_iter().map(release).collect();
         let (store, now) = (self.shared.inbox.port(), self.shared.inbox.scheduler().clock().now());
         let (store, count) = (std::sync::Arc::clone(store), aborted.len() as u64);

@@ -17,6 +17,7 @@ struct Pay { id: u64, account: u32, merchant: String }
     legacy = ["charge", "charge-v0"],
     timeout = "1m30s",
     max_attempts = 10,
+    max_crashes = 5,
     retry(immediate = 3, immediate_delay = "200ms", backoff = linear, initial = "5s", max = "5m", jitter = full),
     concurrency(process = 8, fleet = 100, per_key = 1),
     rate = "100/s",

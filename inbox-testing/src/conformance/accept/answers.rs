@@ -1,7 +1,7 @@
 use inbox_core::store::{Accepted, DeliveryFilter, DeliveryState};
 
 use crate::conformance::TestDatabase;
-use crate::conformance::kit::{Bench, DONE, SECOND, envelope, id_of, is_new, keyed};
+use crate::conformance::kit::{Bench, DONE, SECOND, envelope, id_of, ids, is_new, keyed};
 
 pub async fn answers_come_in_the_order_of_the_envelopes(database: &dyn TestDatabase) {
     let mut bench = Bench::open(database).await;
@@ -11,6 +11,17 @@ pub async fn answers_come_in_the_order_of_the_envelopes(database: &dyn TestDatab
     let answers = bench.accept(batch).await;
     let named: Vec<_> = answers.iter().map(id_of).collect();
     assert_eq!(named, [None, Some(first), None, Some(first)]);
+}
+
+pub async fn deliveries_are_ready_in_the_order_of_the_envelopes(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    let (older, newer) = (envelope("pay"), envelope("pay"));
+    // Neither in the order of keys nor in that of ids.
+    let batch = vec![keyed("pay", "c"), newer, keyed("pay", "a"), older, keyed("pay", "b")];
+    let given: Vec<_> = batch.iter().map(|envelope| envelope.message.id).collect();
+    bench.accept(batch).await;
+    assert_eq!(ids(&bench.lease("charge", 5).await), given);
 }
 
 pub async fn nothing_given_is_nothing_answered(database: &dyn TestDatabase) {

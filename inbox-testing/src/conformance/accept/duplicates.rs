@@ -5,6 +5,17 @@ use inbox_core::store::{Accepted, DeliveryFilter, StoredMessage};
 use crate::conformance::TestDatabase;
 use crate::conformance::kit::{Bench, DONE, SECOND, bytes, envelope, id_of, keyed, same_json};
 
+pub async fn of_many_without_keys_the_one_sent_before_is_answered_so(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    let (before, new) = (envelope("pay"), envelope("pay"));
+    let (first, second) = (bench.accept_one(before.clone()).await, new.message.id);
+    let answers = bench.accept(vec![new.clone(), before, new]).await;
+    let named: Vec<_> = answers.iter().map(id_of).collect();
+    assert_eq!(named, [None, Some(first), Some(second)]);
+    assert_eq!(bench.lease("charge", 10).await.len(), 2, "each is delivered once");
+}
+
 pub async fn a_message_accepted_twice_is_stored_once(database: &dyn TestDatabase) {
     let mut bench = Bench::open(database).await;
     bench.register("pay", "charge").await;

@@ -1,11 +1,33 @@
 use inbox_core::Timestamp;
 use inbox_core::message::{Envelope, Headers, Message, Payload};
+use inbox_core::store::DeliveryState;
 
 use crate::conformance::TestDatabase;
-use crate::conformance::kit::{Bench, bytes, envelope, same_json};
+use crate::conformance::kit::{Bench, SECOND, bytes, delayed, envelope, keyed, same_json};
 
 pub async fn every_field_reaches_the_worker(database: &dyn TestDatabase) {
-    let mut envelope = envelope("pay");
+    arrives(database, full("pay")).await;
+}
+
+pub async fn each_of_many_keeps_its_own_fields(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    bench.register("mail", "send").await;
+    let late = delayed("mail", SECOND);
+    // Some fields are said by one of them, some by none.
+    let batch = vec![envelope("mail"), full("pay"), late, envelope("pay"), keyed("pay", "a")];
+    let sent: Vec<_> = batch.iter().map(|envelope| envelope.message.clone()).collect();
+    bench.accept(batch).await;
+    for (sent, is_late) in sent.iter().zip([false, false, true, false, false]) {
+        same(&bench.show(sent.id).await.stored.message, sent);
+        let waits = bench.state(sent.id).await == DeliveryState::Waiting;
+        assert_eq!(waits, is_late, "{}", sent.contract);
+    }
+}
+
+/// An envelope that says everything.
+fn full(contract: &str) -> Envelope {
+    let mut envelope = envelope(contract);
     let message = &mut envelope.message;
     let longest =
         |first: char| format!("{first}{}", "ж🦀".repeat(100).chars().take(199).collect::<String>());
@@ -18,7 +40,7 @@ pub async fn every_field_reaches_the_worker(database: &dyn TestDatabase) {
     message.causation_id = Some(longest('a'));
     message.tenant = longest('t');
     message.deliver_by = Some(Timestamp::from_micros(1_900_000_000_654_321));
-    arrives(database, envelope).await;
+    envelope
 }
 
 pub async fn what_was_not_said_is_not_there(database: &dyn TestDatabase) {

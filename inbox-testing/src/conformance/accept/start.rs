@@ -44,7 +44,7 @@ async fn waits_until(mut bench: Bench, envelope: Envelope, moment: Timestamp) {
     let ready = bench.delivery(id).await;
     assert_eq!((ready.state, ready.due_at), (DeliveryState::Pending, None));
     let delivery = bench.lease_one("charge").await.delivery;
-    assert_eq!((delivery.attempt, delivery.delayed_retries), (1, 0), "nothing was retried yet");
+    assert_eq!((delivery.attempt, delivery.carry.retries), (1, 0), "nothing was retried yet");
 }
 
 pub async fn a_start_in_the_past_is_ready_at_once(database: &dyn TestDatabase) {

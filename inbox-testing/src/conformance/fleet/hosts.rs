@@ -51,7 +51,7 @@ pub async fn what_a_host_holds_is_its_own_by_its_lease_alone(database: &dyn Test
     assert_eq!(bench.state(first).await, DeliveryState::Completed);
     assert_eq!(bench.state(second).await, DeliveryState::Processing);
     bench.pass(HOLD * 2);
-    assert_eq!(bench.reclaim(10).await.returned, 1, "and is found without it");
+    assert_eq!(bench.reclaim(10).await.returned(), 1, "and is found without it");
 }
 
 pub async fn a_host_of_the_same_name_does_not_hide_what_another_left_behind(
@@ -68,6 +68,6 @@ pub async fn a_host_of_the_same_name_does_not_hide_what_another_left_behind(
         again.pass(HOLD / 2);
         again.announce(&["charge"]).await;
     }
-    assert_eq!(again.reclaim(10).await.returned, 1);
+    assert_eq!(again.reclaim(10).await.returned(), 1);
     assert_eq!(again.lease_one("charge").await.id(), id);
 }

@@ -8,8 +8,8 @@ use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Terms, Wanted};
 use super::HOLD;
 use super::bench::{Bench, must};
 
-/// The attempts that [`wanted`] gives.
-pub(crate) const MAX_ATTEMPTS: u32 = 3;
+/// The workers that may vanish with what [`wanted`] claims, after the first two.
+pub(crate) const MAX_CRASHES: u32 = 3;
 
 /// One leased delivery, whether its store leases it alone or with others.
 #[derive(Debug, Clone)]
@@ -32,14 +32,17 @@ pub(crate) fn wanted(handler_key: &str, limit: u32) -> Wanted {
         handler_key: handler_key.to_owned(),
         versions: vec![1],
         limit: NonZeroU32::MIN.saturating_add(limit.saturating_sub(1)),
-        max_attempts: NonZeroU32::MIN.saturating_add(MAX_ATTEMPTS - 1),
+        max_crashes: NonZeroU32::MIN.saturating_add(MAX_CRASHES - 1),
         terms: Terms::default(),
     }
 }
 
 impl Bench {
+    /// All of these, and one that is quarantined.
     pub(crate) fn request(&self, wanted: Vec<Wanted>) -> LeaseRequest {
-        LeaseRequest { host: self.host.clone(), duration: HOLD, wanted, tenants: None }
+        let (quarantine, first) = (Some(NonZeroU32::MIN), None);
+        let (host, duration, tenants) = (self.host.clone(), HOLD, None);
+        LeaseRequest { host, duration, wanted, tenants, quarantine, first }
     }
 
     /// Leases as a worker that serves these tenants alone.
@@ -82,8 +85,11 @@ impl Bench {
 /// The deliveries in the order given; what is true of every answer is checked here.
 fn flat(request: &LeaseRequest, leases: Vec<Lease>) -> Vec<Held> {
     let wanted = &request.wanted;
-    let mut flat = Vec::new();
+    let (mut flat, mut quarantined) = (Vec::new(), Vec::new());
     for lease in leases {
+        if lease.quarantined {
+            quarantined.push((lease.handler_key.clone(), lease.deliveries.len()));
+        }
         assert!(lease.unreadable.is_empty(), "no row is damaged: {:?}", lease.unreadable);
         assert!(!lease.deliveries.is_empty(), "a lease of nothing was answered");
         for delivery in lease.deliveries {
@@ -99,8 +105,15 @@ fn flat(request: &LeaseRequest, leases: Vec<Lease>) -> Vec<Held> {
     assert!(flat.iter().all(asked), "only what is wanted is leased");
     let served = |held: &Held| request.serves(&held.delivery.message.tenant);
     assert!(flat.iter().all(served), "only what the worker's tenants sent is leased");
+    let groups = usize::from(request.quarantine.is_some());
+    assert!(quarantined.len() <= groups, "a host has one such lease: {quarantined:?}");
+    let apart = |key: &str| {
+        let of_key = quarantined.iter().filter(|(of, _)| of == key);
+        of_key.map(|(_, count)| count).sum::<usize>()
+    };
     for w in wanted {
         let given = flat.iter().filter(|held| held.delivery.handler_key == w.handler_key).count();
+        let given = given - apart(&w.handler_key);
         let limit = usize::try_from(w.limit.get()).unwrap_or(usize::MAX);
         assert!(given <= limit, "{given} of `{}` were leased, wanted {limit}", w.handler_key);
     }

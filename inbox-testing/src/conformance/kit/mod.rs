@@ -14,7 +14,7 @@ pub(super) use envelopes::{
     versioned,
 };
 pub(super) use fleet::{ALIVE, refused, served};
-pub(super) use held::{Held, MAX_ATTEMPTS, wanted};
+pub(super) use held::{Held, MAX_CRASHES, wanted};
 pub(super) use look::{id_of, ids, is_new};
 pub(super) use together::{all_at_once, patiently};
 pub(super) use verbs::{DONE, dead, fail_after, failure, route_of};

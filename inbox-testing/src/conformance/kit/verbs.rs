@@ -164,6 +164,6 @@ impl Bench {
 
 impl Held {
     pub(crate) fn settle(&self, settlement: Settlement) -> Settle {
-        Settle { token: self.token, message_id: self.id(), settlement }
+        Settle::new(self.token, &self.delivery, settlement)
     }
 }

@@ -31,7 +31,7 @@ pub async fn every_lease_is_an_attempt_more(database: &dyn TestDatabase) {
     for attempt in 1..=3 {
         let held = bench.lease_one("charge").await;
         assert_eq!(held.delivery.attempt, attempt);
-        assert_eq!(held.delivery.delayed_retries, attempt - 1, "it came back after waiting");
+        assert_eq!(held.delivery.carry.retries, attempt - 1, "it came back after waiting");
         assert_eq!(bench.delivery(id).await.attempts, attempt);
         bench.settled(&held, fail_after(SECOND)).await;
         bench.pass(SECOND);
@@ -88,7 +88,7 @@ pub async fn the_longest_lease_does_not_expire(database: &dyn TestDatabase) {
     let leases = bench.leases(request).await;
     bench.pass(SECOND * 86_400 * 365 * 100);
     assert!(leases[0].expires_at > bench.now, "it holds until {:?}", leases[0].expires_at);
-    assert_eq!(bench.reclaim(10).await.returned, 0);
+    assert_eq!(bench.reclaim(10).await.returned(), 0);
 }
 
 pub async fn two_workers_never_hold_the_same_delivery(database: &dyn TestDatabase) {

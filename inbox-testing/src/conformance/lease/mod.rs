@@ -3,13 +3,13 @@
 mod claim;
 mod dropped;
 mod order;
-mod suspects;
+mod quarantine;
 mod tenants;
 mod wanted;
 
 pub use claim::*;
 pub use dropped::*;
 pub use order::*;
-pub use suspects::*;
+pub use quarantine::*;
 pub use tenants::*;
 pub use wanted::*;

@@ -1,8 +1,9 @@
 use inbox_core::message::MessageId;
 use inbox_core::schedule::Priority;
+use inbox_core::store::LeaseRequest;
 
 use crate::conformance::TestDatabase;
-use crate::conformance::kit::{Bench, SECOND, envelope, ids, prioritised};
+use crate::conformance::kit::{Bench, SECOND, envelope, ids, prioritised, wanted};
 
 pub async fn the_most_urgent_is_leased_first(database: &dyn TestDatabase) {
     let mut bench = Bench::open(database).await;
@@ -67,4 +68,21 @@ async fn one_by_one(bench: &Bench, handler_key: &str) -> Vec<MessageId> {
         let Some(held) = held.first() else { return order };
         order.push(held.id());
     }
+}
+
+pub async fn a_claim_may_begin_with_another_priority(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    let all = [Priority::Low, Priority::Normal, Priority::High, Priority::Urgent];
+    let mut sent = Vec::new();
+    for priority in all.into_iter().chain(all) {
+        sent.push(bench.accept_one(prioritised("pay", priority)).await);
+    }
+    let leased = async |first, limit| {
+        let request = bench.request(vec![wanted("charge", limit)]);
+        ids(&bench.lease_requested(LeaseRequest { first, ..request }).await)
+    };
+    assert_eq!(leased(Some(Priority::Low), 1).await, [sent[0]]);
+    assert_eq!(leased(Some(Priority::Normal), 3).await, [sent[1], sent[5], sent[3]]);
+    assert_eq!(leased(None, 10).await, [sent[7], sent[2], sent[6], sent[4]]);
 }

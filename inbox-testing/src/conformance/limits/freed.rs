@@ -62,10 +62,9 @@ pub async fn an_expired_lease_takes_its_room_until_it_is_reclaimed(database: &dy
     let mut other = other;
     other.pass(HOLD);
     assert!(other.lease_wanted(vec![per_key("charge", 1)]).await.is_empty());
-    assert_eq!(other.reclaim(10).await.returned, 1);
-    // The suspect has a slot like any other.
-    let suspect = the_one(&other, 1).await;
-    other.settled(&suspect, DONE).await;
+    assert_eq!(other.reclaim(10).await.returned(), 1);
+    let again = the_one(&other, 1).await;
+    other.settled(&again, DONE).await;
     other.settled(&the_one(&other, 1).await, DONE).await;
 }
 

@@ -40,7 +40,7 @@ pub async fn a_cancelled_head_that_is_given_back_hands_its_lane_on(database: &dy
     assert_eq!(held.id(), all[1]);
     bench.cancel(all[1], None).await;
     bench.pass(HOLD);
-    assert_eq!(bench.reclaim(10).await.cancelled, 1);
+    assert_eq!(bench.reclaim(10).await.cancelled(), 1);
     assert_eq!(bench.lease_one("charge").await.id(), all[2]);
 }
 

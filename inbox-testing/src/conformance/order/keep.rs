@@ -42,7 +42,7 @@ pub async fn a_head_whose_worker_vanished_keeps_the_lane(database: &dyn TestData
     let lost = bench.lease_one("charge").await;
     bench.pass(HOLD);
     assert!(bench.lease("charge", 10).await.is_empty(), "not reclaimed yet");
-    assert_eq!(bench.reclaim(10).await.returned, 1);
+    assert_eq!(bench.reclaim(10).await.returned(), 1);
     let held = bench.lease_one("charge").await;
     assert_eq!(held.id(), first);
     assert!(bench.settle(&lost, DONE).await.is_err(), "the lost lease settles nothing");

@@ -33,7 +33,7 @@ impl World {
 
     /// What a worker may still settle is its own.
     fn held_as_leased(&self, seen: &BTreeMap<super::model::Name, DeliveryRecord>) {
-        for lease in self.leases.values().filter(|lease| lease.expires_at > self.now()) {
+        for lease in self.leases.values() {
             for id in &lease.open {
                 let record = &seen[&(*id, Some(lease.handler_key.clone()))];
                 let found = (record.state, record.lease_expires_at);
@@ -56,7 +56,7 @@ fn reachable(record: &DeliveryRecord) -> bool {
         // By whoever ends what it waits behind.
         DeliveryState::Waiting => {
             record.handler_key.is_none()
-                || matches!(record.reason.as_deref(), Some("lane" | "slot"))
+                || matches!(record.reason.as_deref(), Some("lane" | "limit"))
         }
         _ => record.settled_at.is_some(),
     }

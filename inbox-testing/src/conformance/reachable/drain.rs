@@ -3,7 +3,7 @@ use inbox_core::store::{AfterDead, DeliveryState, LaneFilter};
 use super::model::World;
 use crate::conformance::kit::{DONE, SECOND, wanted};
 
-/// Far more than there are suspects in a walk, each of which may need a round.
+/// Far more than there are quarantined deliveries in a walk, each of which may need a round.
 const ROUNDS: usize = 1_000;
 
 impl World {
@@ -22,8 +22,7 @@ impl World {
     async fn round(&mut self) -> bool {
         let host = self.host();
         let mut moved = host.route(100).await + host.promote(100).await;
-        let reclaimed = host.reclaim(100).await;
-        moved += reclaimed.returned + reclaimed.dead.len() as u64;
+        moved += self.reclaim(100).await;
         self.check().await;
         let keys = self.deliveries.iter().filter_map(|(_, key)| key.clone());
         let mut all: Vec<_> = keys.map(|key| wanted(&key, 100)).collect();

@@ -37,7 +37,7 @@ impl World {
     fn terms(&mut self) -> Terms {
         let fleet = NonZeroU32::new(self.chance.u32(1..5)).filter(|_| self.seed % 2 == 1);
         let per_key = NonZeroU32::new(self.chance.u32(1..3)).filter(|_| self.seed % 4 > 1);
-        Terms { apart: self.chance.bool(), after_dead: AfterDead::Pass, fleet, per_key }
+        Terms { after_dead: AfterDead::Pass, fleet, per_key }
     }
 
     pub(super) fn hold(&mut self, held: &[Held]) {
@@ -57,10 +57,8 @@ impl World {
 
     /// One that was leased some time, and whether it is held still.
     fn leased(&mut self) -> Option<(LeaseToken, bool)> {
-        let now = self.now();
         let token = self.chance.choice(self.leases.keys().copied())?;
-        let lease = &self.leases[&token];
-        Some((token, lease.expires_at > now && !lease.open.is_empty()))
+        Some((token, !self.leases[&token].open.is_empty()))
     }
 
     pub(super) async fn renew(&mut self) {
@@ -86,9 +84,23 @@ impl World {
         let key = self.leases.get(&token).map(|lease| lease.handler_key.clone());
         let goes_on = |id: &&MessageId| !self.stopped.contains(&(**id, key.clone()));
         let ready = open.iter().filter(goes_on).count();
-        // One that has expired may have been reclaimed.
-        let was_reclaimed = !held && returned == 0;
-        assert!(was_reclaimed || usize::try_from(returned) == Ok(ready), "{returned} of {ready}");
+        assert_eq!((usize::try_from(returned), held), (Ok(ready), !open.is_empty()));
+    }
+
+    /// Takes away what has expired, and nothing else; answers how many are not at their end.
+    pub(super) async fn reclaim(&mut self, limit: u32) -> u64 {
+        let reclaimed = self.host().reclaim(limit).await;
+        let now = self.now();
+        for one in &reclaimed.deliveries {
+            let holds = |lease: &&mut Lease| {
+                lease.handler_key == one.handler_key && lease.open.contains(&one.message_id)
+            };
+            let lease = self.leases.values_mut().find(holds);
+            let Some(lease) = lease else { panic!("nobody held {one:?}") };
+            assert!(lease.expires_at <= now, "it had not expired: {one:?}");
+            lease.open.remove(&one.message_id);
+        }
+        reclaimed.returned() + reclaimed.dead()
     }
 
     pub(super) async fn settle(&mut self) {
@@ -99,7 +111,8 @@ impl World {
         let from = if own.is_empty() || self.chance.u8(0..8) == 0 { any } else { own };
         let Some(message_id) = self.chance.choice(from) else { return };
         let settlement = self.settlement();
-        let answer = self.host().settle_all(vec![Settle { token, message_id, settlement }]).await;
+        let answer =
+            self.host().settle_all(vec![Settle::by_id(token, message_id, settlement)]).await;
         let open = self.leases.get_mut(&token).map(|lease| &mut lease.open);
         let settled = open.filter(|_| held).is_some_and(|open| open.remove(&message_id));
         assert_eq!(answer, [if settled { Ok(()) } else { Err(LeaseLost(token)) }]);

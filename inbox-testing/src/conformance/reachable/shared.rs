@@ -15,8 +15,7 @@ impl World {
 
     /// Everything that may still be settled, with the first key of its handler.
     fn held(&self) -> impl Iterator<Item = (&str, MessageId, &Keys)> {
-        let valid = self.leases.values().filter(|lease| lease.expires_at > self.now());
-        valid.flat_map(move |lease| {
+        self.leases.values().flat_map(move |lease| {
             let first_key = self.first_key(&lease.handler_key);
             lease.open.iter().map(move |id| (first_key, *id, &self.keyed[id]))
         })

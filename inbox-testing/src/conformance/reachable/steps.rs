@@ -19,7 +19,7 @@ impl World {
             54..70 => self.settle().await,
             70..74 => self.release().await,
             74..80 => _ = self.host().promote(limit).await,
-            80..86 => _ = self.host().reclaim(limit).await,
+            80..86 => _ = self.reclaim(limit).await,
             86..88 => _ = self.host().route(limit).await,
             88..91 => self.cancel().await,
             91..93 => self.reschedule().await,

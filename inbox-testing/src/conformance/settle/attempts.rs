@@ -16,6 +16,7 @@ pub async fn a_failure_is_recorded_as_an_attempt(database: &dyn TestDatabase) {
         let expected = AttemptRecord {
             handler_key: "charge".to_owned(),
             attempt,
+            host: Some(bench.host.clone()),
             leased_at: held.leased_at,
             settled_at: bench.now,
             error_type: failure().error_type,

@@ -32,7 +32,7 @@ pub async fn what_goes_back_gives_back_one_attempt_and_no_more(database: &dyn Te
     bench.promote(10).await;
     bench.settled(&bench.lease_one("charge").await, Settlement::Release).await;
     let again = bench.lease_one("charge").await.delivery;
-    assert_eq!((again.attempt, again.delayed_retries), (2, 1));
+    assert_eq!((again.attempt, again.carry.retries), (2, 1));
 }
 
 pub async fn one_goes_back_and_the_others_of_its_lease_stay_held(database: &dyn TestDatabase) {
@@ -81,19 +81,23 @@ pub async fn some_go_back_in_the_call_that_settles_others(database: &dyn TestDat
     bench.settled(&held[5], DONE).await;
 }
 
-pub async fn a_suspect_that_goes_back_is_a_suspect_still(database: &dyn TestDatabase) {
+pub async fn a_quarantined_delivery_that_goes_back_is_quarantined_still(
+    database: &dyn TestDatabase,
+) {
     let mut bench = Bench::open(database).await;
     bench.register("pay", "charge").await;
     let id = bench.accept_one(envelope("pay")).await;
-    bench.lease_one("charge").await;
-    bench.pass(HOLD);
-    bench.reclaim(10).await;
+    for _ in 0..2 {
+        bench.lease_one("charge").await;
+        bench.pass(HOLD);
+        bench.reclaim(10).await;
+    }
     for _ in 0..2 {
         let leases = bench.leases(bench.request(vec![wanted("charge", 10)])).await;
-        assert!(leases[0].suspect, "its worker vanished");
+        assert!(leases[0].quarantined, "its workers vanished");
         assert_eq!(leases[0].deliveries[0].attempt, 1);
         let settlement = Settlement::Release;
-        let settle = Settle { token: leases[0].token, message_id: id, settlement };
+        let settle = Settle::by_id(leases[0].token, id, settlement);
         assert_eq!(bench.settle_all(vec![settle]).await, [Ok(())]);
     }
 }

@@ -23,21 +23,17 @@ async fn changes_nothing(bench: &Bench, held: &Held) {
     }
 }
 
-pub async fn an_expired_lease_settles_nothing(database: &dyn TestDatabase) {
+pub async fn an_expired_lease_settles_until_it_is_reclaimed(database: &dyn TestDatabase) {
     let mut bench = Bench::open(database).await;
-    let held = held(&bench).await;
-    // Nobody has reclaimed it yet.
-    bench.now = held.expires_at;
-    changes_nothing(&bench, &held).await;
-    bench.pass(HOLD);
-    changes_nothing(&bench, &held).await;
-}
-
-pub async fn a_lease_settles_until_the_last_microsecond(database: &dyn TestDatabase) {
-    let mut bench = Bench::open(database).await;
-    let held = held(&bench).await;
-    bench.just_before(held.expires_at);
-    bench.settled(&held, DONE).await;
+    let failed = [fail_after(HOLD), dead(DeadReason::Undecodable)];
+    for settlement in failed.into_iter().chain([DONE, Settlement::Release]) {
+        let held = held(&bench).await;
+        bench.now = held.expires_at;
+        bench.pass(HOLD);
+        bench.settled(&held, settlement).await;
+        assert_eq!(bench.reclaim(10).await.moved(), 0, "nothing is left to be reclaimed");
+        bench.cancel(held.id(), None).await;
+    }
 }
 
 pub async fn a_reclaimed_lease_settles_nothing(database: &dyn TestDatabase) {

@@ -27,7 +27,7 @@ fn unreachable(delivery: &DeliveryRecord) -> Option<&'static str> {
     match delivery.state {
         DeliveryState::Waiting => {
             // Whoever ends what it waits behind finds it.
-            let is_behind = matches!(delivery.reason.as_deref(), Some("lane" | "slot"));
+            let is_behind = matches!(delivery.reason.as_deref(), Some("lane" | "limit"));
             let found = delivery.due_at.is_some() || delivery.handler_key.is_none() || is_behind;
             (!found).then_some("for no moment and for no handler")
         }

@@ -20,7 +20,7 @@ fn wanted(key: &str) -> Vec<Wanted> {
         handler_key: key.to_owned(),
         versions: vec![1],
         limit: count(1),
-        max_attempts: count(1),
+        max_crashes: count(3),
         terms: Terms::default(),
     }]
 }
@@ -30,11 +30,15 @@ fn buffer(concurrency: usize, handlers: &[(&str, HandlerOptions)]) -> Buffer {
     Buffer::new(concurrency, 100, handlers)
 }
 
-fn attempt(key: &str, suspect: bool) -> Attempt {
+fn attempt(key: &str, quarantined: bool) -> Attempt {
+    attempt_under(LeaseToken::new(), key, quarantined)
+}
+
+fn attempt_under(token: LeaseToken, key: &str, quarantined: bool) -> Attempt {
     let lease = Lease {
-        token: LeaseToken::new(),
+        token,
         handler_key: key.to_owned(),
-        suspect,
+        quarantined,
         leased_at: Timestamp::from_micros(0),
         expires_at: Timestamp::from_micros(1),
         deliveries: Vec::new(),
@@ -158,18 +162,23 @@ fn a_rate_holds_back_what_is_asked_for_and_what_begins() {
 }
 
 #[test]
-fn a_suspect_runs_before_the_others_and_alone_for_a_while() {
+fn a_quarantined_group_runs_before_the_others_and_apart_for_a_while() {
     let now = Instant::now();
     let mut buffer = buffer(8, &[("work", HandlerOptions::default())]);
     push(&mut buffer, "work", 2, now);
-    let suspect = attempt("work", true);
-    let token = suspect.token();
-    assert!(buffer.push(suspect, now).is_none());
-    let (at, attempts) = buffer.next(now).unwrap();
-    assert_eq!((attempts.len(), attempts[0].token()), (1, token));
-    assert!(buffer.next(now).is_none(), "it is alone");
+    let token = LeaseToken::new();
+    for _ in 0..2 {
+        assert!(buffer.push(attempt_under(token, "work", true), now).is_none());
+    }
+    for _ in 0..2 {
+        let (_, attempts) = buffer.next(now).unwrap();
+        assert_eq!((attempts.len(), attempts[0].token()), (1, Some(token)), "calls of their own");
+    }
+    assert!(buffer.next(now).is_none(), "they are apart");
     assert_eq!(buffer.wake_at(now), Some(now + ALONE));
-    buffer.ended(at, token, None);
+    buffer.ended(0, Some(token), None);
+    assert!(buffer.next(now).is_none(), "one of them still runs");
+    buffer.ended(0, Some(token), None);
     assert_eq!(std::iter::from_fn(|| buffer.next(now)).count(), 2);
 }
 

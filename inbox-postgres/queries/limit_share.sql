@@ -1,0 +1,7 @@
+-- Keeps claims of handlers with limits from being made until what follows is committed: who is put behind a key
+-- meanwhile is seen by the statement that wakes them.
+SELECT 1
+FROM :schema.route AS guard
+WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM {{freed}} AS freed))
+ORDER BY guard.contract, guard.handler_key
+FOR SHARE

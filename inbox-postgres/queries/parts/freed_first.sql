@@ -1,0 +1,3 @@
+(
+    SELECT * FROM unnest($1::text[]) AS given (first_key)
+)

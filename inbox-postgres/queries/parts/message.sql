@@ -1,0 +1,7 @@
+(
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    FROM :schema.message
+    WHERE id = taken.message_id
+    LIMIT 1
+) AS message

@@ -1,0 +1,65 @@
+use std::collections::BTreeMap;
+
+use deadpool_postgres::Object;
+use inbox_core::Now;
+use inbox_core::store::{LeaseRequest, StoreError, Wanted};
+
+use super::claim::{Window, tenants};
+use crate::PostgresStore;
+use crate::lease::claimed::Claimed;
+use crate::row::column;
+use crate::schedule::damaged;
+use crate::sql::Sql;
+
+/// The level of deliveries that are leased alone.
+const ALONE: i16 = 5;
+
+impl PostgresStore {
+    /// The key and the level of the quarantined delivery that has been ready for longest, if the worker wants
+    /// one.
+    pub(super) async fn quarantined<'a>(
+        &self,
+        connection: &Object,
+        request: &'a LeaseRequest,
+    ) -> Result<Option<(&'a Wanted, i16)>, StoreError> {
+        if request.quarantine.is_none() {
+            return Ok(None);
+        }
+        let readable = request.wanted.iter().flat_map(|wanted| {
+            let versions =
+                wanted.versions.iter().filter_map(|version| i32::try_from(*version).ok());
+            versions.map(|version| (wanted.handler_key.as_str(), version))
+        });
+        let (keys, versions): (Vec<_>, Vec<_>) = readable.unzip();
+        let parameters: crate::store::Parameters<'_> = &[&keys, &versions, &tenants(request)];
+        let rows = self.query_on(connection, Sql::quarantined_next, parameters).await?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let key: &str = column(row, 0).map_err(damaged)?;
+        let level = column(row, 1).map_err(damaged)?;
+        let wanted = request.wanted.iter().find(|wanted| wanted.handler_key == key);
+        Ok(wanted.map(|wanted| (wanted, level)))
+    }
+
+    /// Claims a group of them.
+    pub(super) async fn claim_quarantined(
+        &self,
+        connection: &Object,
+        request: &LeaseRequest,
+        wanted: &Wanted,
+        level: i16,
+        now: Now,
+    ) -> Result<Claimed, StoreError> {
+        let size = request.quarantine.map_or(1, std::num::NonZeroU32::get);
+        let size = if level == ALONE { 1 } else { size };
+        let lows = BTreeMap::new();
+        // Those that have to wait behind others make room for the next.
+        loop {
+            let window = Window { levels: &[level], lows: &lows, size };
+            let (claimed, outcome) =
+                self.claim_from(connection, request, wanted, size, window, now).await?;
+            if claimed.count() > 0 || outcome.moved == 0 {
+                return Ok(claimed);
+            }
+        }
+    }
+}

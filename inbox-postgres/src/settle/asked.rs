@@ -1,0 +1,161 @@
+use std::collections::HashMap;
+
+use inbox_core::Now;
+use inbox_core::settle::Settlement;
+use inbox_core::store::{DeliveryState, Settle, StoreError};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use super::Settled;
+use crate::parameter::Parameter;
+use crate::row::{column, uuid};
+use crate::schedule::{damaged, moment};
+use crate::shared::number;
+use crate::sql::Sql;
+use crate::value::{Json, Moment, Span};
+
+/// Settlements as the statements take them: in the order of leases and messages, each delivery once.
+pub(crate) struct AskedSettlements<'a> {
+    settles: Vec<&'a Settle>,
+    now: Option<Moment>,
+    leases: Vec<Uuid>,
+    messages: Vec<Uuid>,
+    /// The deliveries that hold a lane or count for a limit.
+    sharing: (Vec<Uuid>, Vec<Uuid>),
+    places: Vec<&'static str>,
+    words: Vec<Option<&'static str>>,
+    after: Vec<Option<Span>>,
+    error_types: Vec<Option<&'a str>>,
+    errors: Vec<Option<&'a str>>,
+    carries: Vec<Option<Json>>,
+    /// What goes back does so in the order in which it was asked.
+    turns: Vec<i64>,
+}
+
+impl<'a> AskedSettlements<'a> {
+    pub(crate) fn of(settles: &'a [Settle], now: Now) -> Self {
+        let mut settles: Vec<_> = (0_i64..).zip(settles).collect();
+        // In one order, so that no two calls wait for each other. Asked twice for one delivery, the first
+        // stands.
+        settles.sort_by_key(|(_, one)| (one.token, one.message_id));
+        settles.dedup_by_key(|(_, one)| (one.token, one.message_id));
+        let (turns, settles): (Vec<_>, Vec<_>) = settles.into_iter().unzip();
+        let names = |one: &&Settle| (Uuid::from_u128(one.token.as_u128()), uuid(one.message_id));
+        let (leases, messages) = settles.iter().map(names).unzip();
+        let mut asked = Self {
+            now: moment(now),
+            leases,
+            messages,
+            sharing: settles.iter().filter(|one| one.shares).map(names).unzip(),
+            places: Vec::new(),
+            words: Vec::new(),
+            after: Vec::new(),
+            error_types: Vec::new(),
+            errors: Vec::new(),
+            carries: Vec::new(),
+            turns,
+            settles: Vec::new(),
+        };
+        for one in &settles {
+            asked.push(one);
+        }
+        Self { settles, ..asked }
+    }
+
+    fn push(&mut self, one: &'a Settle) {
+        let (place, word, after, error) = match &one.settlement {
+            Settlement::Done(outcome) => ("done", Some(outcome.as_str()), None, None),
+            Settlement::Retry { after, error } => ("waiting", None, Some(*after), Some(error)),
+            Settlement::Dead { reason, error } => {
+                ("dead", Some(reason.as_str()), None, Some(error))
+            }
+            Settlement::Release => ("ready", None, None, None),
+        };
+        self.places.push(place);
+        self.words.push(word);
+        self.after.push(after.map(Span));
+        self.error_types.push(error.map(|error| error.error_type.as_str()));
+        self.errors.push(error.map(|error| error.text.as_str()));
+        self.carries.push(one.carry.to_json().map(|text| Json(text.into_bytes())));
+    }
+
+    fn is_done(&self) -> bool {
+        self.places.iter().all(|place| *place == "done")
+    }
+
+    pub(crate) fn sql(&self) -> Sql {
+        if self.is_done() { Sql::settle_done } else { Sql::settle }
+    }
+
+    /// The same within the transaction of a handler.
+    pub(crate) fn sql_within(&self) -> Sql {
+        if self.is_done() { Sql::settle_done_within } else { Sql::settle_within }
+    }
+
+    pub(crate) fn parameters(&self) -> Vec<&dyn Parameter> {
+        let mut parameters: Vec<&dyn Parameter> = vec![&self.now, &self.leases, &self.messages];
+        match self.is_done() {
+            true => parameters.push(&self.words),
+            false => {
+                let rest: [&dyn Parameter; 7] = [
+                    &self.places,
+                    &self.words,
+                    &self.after,
+                    &self.error_types,
+                    &self.errors,
+                    &self.carries,
+                    &self.turns,
+                ];
+                parameters.extend(rest);
+            }
+        }
+        parameters
+    }
+
+    /// Whether one of them holds a lane or counts for a limit.
+    pub(crate) fn shares(&self) -> bool {
+        !self.sharing.0.is_empty()
+    }
+
+    /// What comes before the settlement then: locks, and those that have room now.
+    pub(crate) fn before(&self) -> [(Sql, Vec<&dyn Parameter>); 3] {
+        let (leases, messages) = &self.sharing;
+        [
+            (Sql::lane_lock, vec![messages]),
+            (Sql::limit_share_held, vec![leases, messages]),
+            (Sql::limit_wake_held, vec![leases, messages]),
+        ]
+    }
+
+    /// What the hand-over of lanes after it is given.
+    pub(crate) fn after(&self) -> [&dyn Parameter; 2] {
+        [&self.now, &self.sharing.1]
+    }
+
+    pub(crate) fn len(&self) -> i64 {
+        i64::try_from(self.settles.len()).unwrap_or(i64::MAX)
+    }
+
+    /// Reads the answers: of the settlement, and if something is shared, of what comes before and after.
+    pub(crate) fn read(&self, answers: &[Vec<Row>]) -> Result<Settled, StoreError> {
+        let (rows, has_next) = match answers {
+            [.., woken, rows, passed] => (rows, number(woken)? + number(passed)? > 0),
+            [rows] => (rows, false),
+            _ => return Ok(Settled::default()),
+        };
+        let mut states = HashMap::with_capacity(rows.len());
+        for row in rows {
+            // The last row of a settlement within a transaction says only that it was checked.
+            let Some(nth) = column::<Option<i64>>(row, 0).map_err(damaged)? else { continue };
+            let one = usize::try_from(nth - 1).ok().and_then(|at| self.settles.get(at));
+            let one =
+                one.ok_or_else(|| damaged("an answer to nothing that was asked".to_owned()))?;
+            let state = match column(row, 1).map_err(damaged)? {
+                true => DeliveryState::Cancelled,
+                false => one.settlement.state(),
+            };
+            states.insert((one.token, one.message_id), state);
+        }
+        Ok(Settled { states, has_next })
+    }
+}

@@ -1,0 +1,81 @@
+//! The statements: one for each file in `queries`, and those that are made of its `parts`.
+
+mod composed;
+mod render;
+
+use std::collections::HashMap;
+
+use inbox_core::store::{StoreError, StoreErrorKind};
+
+use composed::composed;
+use render::{Template, in_schema, render};
+
+/// Names the statements, and brings the texts of the files along.
+macro_rules! statements {
+    (whole: $($name:ident),* $(,)?; of_parts: $($made:ident),* $(,)?) => {
+        /// The statements, one for each file in `queries`, and those made of its parts.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[expect(non_camel_case_types, reason = "named as the files are")]
+        pub(crate) enum Sql { $($name,)* $($made),* }
+
+        fn whole() -> Vec<(Sql, Template)> {
+            vec![$((Sql::$name, Template {
+                text: include_str!(concat!("../../queries/", stringify!($name), ".sql")),
+                parts: Vec::new(),
+                parameters: Vec::new(),
+            })),*]
+        }
+    };
+}
+
+statements! {
+    whole: accept_one, accept_called, accepted_before, accepted_called, may_insert, quarantined_next,
+    lane_lock, lane_lock_of, lane_unblock, lane_restart, lanes, lanes_lost, limit_lock, renew, lease_restore, held_under,
+    held_wait, backend, must_settle, reclaim, promote, next_due, route, route_foreign, route_taken, route_register,
+    route_restore, route_first, route_change, route_records, routes, announce, leave, hosts, orphan_clear,
+    orphan_mark, message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule, act_left,
+    bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept, notify;
+    of_parts: accept, accept_keyless, claim, claim_tenants, claim_tenants_and_none, claim_shared, claim_shared_tenants,
+    claim_shared_tenants_and_none, claim_limited, claim_limited_tenants, claim_limited_tenants_and_none,
+    settle, settle_done, settle_within, settle_done_within, lane_pass, lane_repair, limit_share_held,
+    limit_share_keys, limit_share_message, limit_wake_held, limit_wake_keys, limit_wake_message, limit_restart,
+    orphan_take,
+}
+
+/// The settings of a connection that is the store's own.
+pub(crate) const SESSION: &str = include_str!("../../queries/session.sql");
+
+/// The settings for a handler's own statements.
+pub(crate) const UNIT_THEIRS: &str = include_str!("../../queries/unit_theirs.sql");
+
+/// The settings for lists.
+pub(crate) const LOOK: &str = include_str!("../../queries/look.sql");
+
+/// The statements for one schema.
+#[derive(Debug)]
+pub(crate) struct Statements(HashMap<Sql, String>);
+
+impl Statements {
+    /// Makes them, for the schema of this name, which is quoted already.
+    ///
+    /// # Errors
+    /// When one cannot be made of its parts, which a test would have found.
+    pub(crate) fn of(schema: &str) -> Result<Self, StoreError> {
+        let made = whole().into_iter().chain(composed()).map(|(sql, template)| {
+            let text = render(&template).map_err(|error| {
+                let message = format!("statement `{sql:?}` cannot be made: {error}");
+                StoreError::new(StoreErrorKind::Other, message)
+            })?;
+            Ok((sql, in_schema(&text, schema)))
+        });
+        made.collect::<Result<_, _>>().map(Self)
+    }
+
+    pub(crate) fn text(&self, sql: Sql) -> &str {
+        // Every statement is there, or the enum and its lists differ, which a test would have found.
+        self.0.get(&sql).map_or("", String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,118 @@
+//! Lanes that are deep, and lanes that are many.
+
+use inbox_postgres::tokio_postgres::Client;
+use inbox_testing::postgres::PostgresDatabase;
+
+use crate::database::{ID, database, history};
+use crate::plan::{PLANNERS, pages, plan, reads_all_of_a_large_table};
+use crate::statements::{Asked, asked, claim_limited, claim_shared};
+
+const MANY: u32 = 100_000;
+
+/// Nobody said that they serve it.
+fn give_up() -> Asked {
+    asked("orphan_take", "NULL, 'charge', '1 min', 100, 'orphaned', 'gone'")
+}
+
+/// Deliveries that are ready, each in the lane that `lane` says.
+async fn ready(client: &Client, lane: &str) {
+    let fill = format!(
+        "INSERT INTO inbox.ready (handler_key, priority, version, message_id, ordering_key)
+         SELECT 'charge', 1, 1, {ID}, {lane} FROM generate_series(2 * {MANY} + 1, 3 * {MANY}) AS n"
+    );
+    client.batch_execute(&fill).await.unwrap();
+}
+
+/// As many lanes whose heads are done, and behind the seventh as many that wait.
+async fn lanes(client: &Client) {
+    let fill = format!(
+        "INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
+         SELECT 'charge', '', 'lane-' || n, {ID}, 'charge', now() FROM generate_series(1, {MANY}) AS n;
+         INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
+         SELECT {ID}, 'charge', 'completed', 1, '1 ms', '2026-01-01'
+         FROM generate_series(1, {MANY}) AS n;
+         INSERT INTO inbox.waiting (message_id, handler_key, version, priority, due_at, reason, first_key,
+                                    tenant, ordering_key, seq)
+         SELECT {ID}, 'charge', 1, 1, now(), 'lane', 'charge', '', 'lane-7', n
+         FROM generate_series({MANY} + 1, 2 * {MANY}) AS n"
+    );
+    client.batch_execute(&fill).await.unwrap();
+}
+
+/// Databases with all that: one of which nothing is known, one of which all is, and one that was empty when
+/// someone looked; with the ways in which each may be planned.
+async fn databases(lane: &str) -> Vec<(PostgresDatabase, &'static str, &'static [&'static str])> {
+    let mut databases = Vec::new();
+    for known in ["nothing", "all", "too little"] {
+        let (database, client) = database().await;
+        if known == "too little" {
+            client.batch_execute("ANALYZE").await.unwrap();
+        }
+        history(&client, 2 * MANY).await;
+        lanes(&client).await;
+        ready(&client, lane).await;
+        if known == "all" {
+            client.batch_execute("ANALYZE").await.unwrap();
+        }
+        let planners = if known == "too little" { &PLANNERS[..1] } else { &PLANNERS };
+        databases.push((database, known, planners));
+    }
+    databases
+}
+
+/// The statement is planned by these indexes and touches no more pages, whatever is known.
+async fn holds_its_plan(
+    (database, known, planners): &(PostgresDatabase, &str, &[&str]),
+    statement: &Asked,
+    most_pages: u64,
+    uses: &[&str],
+) {
+    for planner in *planners {
+        let plan = plan(database, planner, statement, "ANALYZE, BUFFERS, COSTS OFF").await;
+        let said = format!("where {known} is known, planned with {planner}:\n{plan}");
+        assert!(!reads_all_of_a_large_table(&plan), "{said}");
+        for index in uses {
+            assert!(plan.contains(&format!("using {index} on")), "by {index}, {said}");
+        }
+        let pages = pages(&plan);
+        assert!(pages < most_pages, "{pages} pages were touched, {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_claim_before_a_deep_lane_looks_at_no_more_of_it_than_it_moves() {
+    for database in databases("'deep'").await {
+        let uses = ["ready_pkey", "ready_lane", "lane_pkey"];
+        holds_its_plan(&database, &claim_shared(), 30_000, &uses).await;
+        holds_its_plan(&database, &give_up(), 10_000, &uses).await;
+        let head = "INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
+                    VALUES ('charge', '', 'deep', gen_random_uuid(), 'charge', now())";
+        let client = database.0.connect().await.unwrap();
+        client.batch_execute(head).await.unwrap();
+        holds_its_plan(&database, &claim_shared(), 30_000, &uses).await;
+    }
+}
+
+#[tokio::test]
+async fn a_claim_of_many_lanes_looks_into_each_that_it_takes() {
+    for database in databases("'many-' || n").await {
+        let uses = ["ready_pkey", "ready_lane", "lane_pkey", "waiting_lane"];
+        holds_its_plan(&database, &claim_shared(), 40_000, &uses).await;
+        holds_its_plan(&database, &claim_limited(), 40_000, &uses).await;
+        holds_its_plan(&database, &give_up(), 10_000, &uses).await;
+    }
+}
+
+#[tokio::test]
+async fn a_lane_is_handed_on_by_index_however_deep_it_is_and_however_many_there_are() {
+    // One with many behind it, one that ends, and one with many that are ready and not behind it yet; as
+    // the store's own connections plan.
+    for (database, known, planners) in databases("'lane-9'").await {
+        let database = (database, known, &planners[..planners.len().min(2)]);
+        for head in [7, 8, 9] {
+            let heads = format!("NULL, ARRAY['00000000-0000-7000-8000-{head:012x}'::uuid]");
+            let uses = ["lane_head", "waiting_lane", "ready_lane"];
+            holds_its_plan(&database, &asked("lane_pass", &heads), 200, &uses).await;
+        }
+    }
+}

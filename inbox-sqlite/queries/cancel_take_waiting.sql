@@ -1,4 +1,0 @@
--- waiting → (done), for one handler or for all.
-DELETE FROM inbox_waiting
-WHERE message_id = ?1 AND (?2 IS NULL OR handler_key = ?2)
-RETURNING handler_key, attempts, NULL, NULL, NULL

@@ -1,0 +1,5 @@
+-- (held or ready) → waiting.
+INSERT OR REPLACE INTO inbox_waiting (
+    message_id, handler_key, version, priority, attempts, crashes, carry, due_at, reason, error
+)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)

@@ -1,5 +1,0 @@
--- (lease) → waiting.
-INSERT OR REPLACE INTO inbox_waiting (
-    message_id, handler_key, version, priority, attempts, delayed_retries, due_at, reason, error
-)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'retry', ?8)
