@@ -90,6 +90,7 @@ CREATE TABLE :schema.lease (
     alone           boolean     NOT NULL,
     max_crashes     integer     NOT NULL,
     expires_at      timestamptz NOT NULL,
+    reclaimed       boolean     NOT NULL DEFAULT false,
     CONSTRAINT lease_pkey PRIMARY KEY (id)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
@@ -101,6 +102,7 @@ COMMENT ON COLUMN :schema.lease.handler_key IS 'The key of the handler that it c
 COMMENT ON COLUMN :schema.lease.alone IS 'Whether it is of one quarantined delivery, which is to blame if the worker vanishes.';
 COMMENT ON COLUMN :schema.lease.max_crashes IS 'A delivery is dead once so many workers in a row have vanished with it.';
 COMMENT ON COLUMN :schema.lease.expires_at IS 'From then on, whoever wants may reclaim what is held under it. Until someone has, it holds.';
+COMMENT ON COLUMN :schema.lease.reclaimed IS 'Whether a part of it was reclaimed: it is not renewed any more, and the rest is reclaimed next.';
 
 CREATE TABLE :schema.held (
     lease_id        uuid        NOT NULL,

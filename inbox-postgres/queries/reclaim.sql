@@ -44,6 +44,11 @@ over AS MATERIALIZED (
 ended AS (
     DELETE FROM :schema.lease WHERE id = ANY (ARRAY(SELECT id FROM over))
 ),
+-- Of the others, the worker must not begin what is taken from it here.
+lost AS (
+    UPDATE :schema.lease SET reclaimed = true
+    WHERE id = ANY (ARRAY(SELECT lease_id FROM mine EXCEPT SELECT id FROM over))
+),
 let_go AS (
     DELETE FROM :schema.held WHERE ctid = ANY (ARRAY(
         SELECT row FROM mine

@@ -1,10 +1,10 @@
--- lease → lease, until someone has reclaimed it, also where it has expired; with what of it is to be stopped.
+-- lease → lease, until someone has reclaimed any of it, also where it has expired; with what of it is to be stopped.
 -- Locked in the order of ids.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 mine AS MATERIALIZED (
-    SELECT id FROM :schema.lease WHERE id = ANY ($2) ORDER BY id FOR UPDATE
+    SELECT id FROM :schema.lease WHERE id = ANY ($2) AND NOT reclaimed ORDER BY id FOR UPDATE
 )
 UPDATE :schema.lease AS lease
 -- Never shorter than another renewal, which came later and got the lock first, has promised.

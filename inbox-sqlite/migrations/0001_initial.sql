@@ -74,7 +74,9 @@ CREATE TABLE inbox_lease (
     -- Whether it was claimed with one delivery and no other.
     alone           INTEGER NOT NULL,
     leased_at       INTEGER NOT NULL,
-    expires_at      INTEGER NOT NULL
+    expires_at      INTEGER NOT NULL,
+    -- Whether a part of it was reclaimed: it is not renewed any more.
+    reclaimed       INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX inbox_lease_expiry ON inbox_lease (expires_at);

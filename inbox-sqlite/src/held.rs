@@ -80,6 +80,15 @@ impl LeaseRow {
         take.query_map(params![self.token, limit], Held::read)?.collect()
     }
 
+    /// Takes at most so many of what it holds from its worker, who cannot renew it any more.
+    pub(crate) fn reclaim(&self, connection: &Connection, limit: u32) -> Result<Vec<Held>> {
+        let taken = self.take_all(connection, Some(limit))?;
+        if !taken.is_empty() {
+            connection.prepare_cached(sql!("lease_reclaimed"))?.execute([self.token])?;
+        }
+        Ok(taken)
+    }
+
     /// Removes the lease, if nothing is held under it.
     pub(crate) fn end(&self, connection: &Connection) -> Result<()> {
         connection.prepare_cached(sql!("lease_end"))?.execute([self.token]).map(drop)

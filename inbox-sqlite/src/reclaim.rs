@@ -10,7 +10,7 @@ use crate::lanes::hand_on;
 pub(crate) fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Result<Reclaimed> {
     let (mut reclaimed, mut left) = (Reclaimed::default(), limit);
     for lease in LeaseRow::expired(connection, limit, now)? {
-        for held in lease.take_all(connection, Some(left))? {
+        for held in lease.reclaim(connection, left)? {
             reclaimed.deliveries.push(lose(connection, &lease, held, now)?);
             left = left.saturating_sub(1);
         }

@@ -33,8 +33,9 @@ impl LeaseStore for MemoryStore {
         self.verb(move |table| {
             let now = now.or_else(Timestamp::now);
             let renew = |token| {
-                // Expired or not: while nobody has reclaimed it, it is the worker's.
-                let held = table.leases.get_mut(&token).ok_or(LeaseLost(token))?;
+                // Expired or not: while nobody has reclaimed any of it, it is the worker's.
+                let held = table.leases.get_mut(&token).filter(|held| !held.reclaimed);
+                let held = held.ok_or(LeaseLost(token))?;
                 held.expires_at = now.saturating_add(duration);
                 let cancelled = held.cancelled.intersection(&held.open).copied().collect();
                 Ok(Renewed { expires_at: held.expires_at, cancelled })
@@ -126,6 +127,7 @@ impl Table {
             handler_key: handler_key.clone(),
             leased_at: now,
             expires_at,
+            reclaimed: false,
             max_crashes: wanted.max_crashes.get(),
             quarantined,
             alone: names.len() == 1,

@@ -36,6 +36,7 @@ impl Table {
         let ready = self.ready();
         let held = self.leases.get_mut(&token)?;
         held.open.remove(&name.0);
+        held.reclaimed = true;
         let row = self.deliveries.get_mut(name)?;
         row.crashes += 1;
         let (crashes, attempt) = (row.crashes, row.attempts);

@@ -92,6 +92,8 @@ pub(crate) struct Held {
     pub(crate) handler_key: String,
     pub(crate) leased_at: Timestamp,
     pub(crate) expires_at: Timestamp,
+    /// Whether a part of it was reclaimed: it is not renewed any more.
+    pub(crate) reclaimed: bool,
     pub(crate) max_crashes: u32,
     pub(crate) quarantined: bool,
     /// Whether it was claimed with one delivery and no other.

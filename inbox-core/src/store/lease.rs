@@ -33,7 +33,7 @@ pub trait LeaseStore: Send + Sync + 'static {
 
     /// *lease → lease*. Extends each lease to `duration` from now, and answers in the order of
     /// `tokens` until when it holds and which of its deliveries are to be stopped. One that has
-    /// expired is renewed too, unless someone has reclaimed it: after an outage of the store, its
+    /// expired is renewed too, unless someone has reclaimed any of it: after an outage of the store, its
     /// worker is as alive as before.
     fn renew(
         &self,

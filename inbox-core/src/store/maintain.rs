@@ -50,6 +50,9 @@ pub trait Maintain: Send + Sync + 'static {
     ///
     /// One that was [cancelled](super::Inspect::cancel) meanwhile is done, as cancelled. A delivery that its
     /// worker is about to settle is left to the worker. With a limit of 0 it moves nothing.
+    ///
+    /// A lease of which a part was reclaimed is [renewed](super::LeaseStore::renew) no more, or its worker
+    /// would begin deliveries that are another's by now.
     fn reclaim(&self, limit: u32, now: Now) -> StoreFuture<'_, Reclaimed>;
 
     /// Makes a host known, or says that it is still there: its name, which is new at every start,

@@ -276,7 +276,9 @@ macro_rules! __conformance_cases {
                 of_many_reclaims_at_once_each_delivery_is_moved_by_one
                 only_expired_leases_are_reclaimed
                 the_first_expiry_is_not_counted
+                a_lease_that_was_reclaimed_in_part_is_lost
                 the_limit_of_a_reclaim_holds
+                what_is_left_of_a_lease_is_reclaimed_next
             }
             inspect {
                 an_empty_store_counts_nothing

@@ -1,5 +1,5 @@
 use inbox_core::Now;
-use inbox_core::store::{DeliveryState, Reclaimed};
+use inbox_core::store::{DeliveryState, LeaseLost, Reclaimed};
 
 use crate::conformance::TestDatabase;
 use crate::conformance::kit::{
@@ -86,6 +86,42 @@ pub async fn the_limit_of_a_reclaim_holds(database: &dyn TestDatabase) {
     for returned in [2, 2, 1, 0] {
         assert_eq!(bench.reclaim(2).await.returned(), returned);
     }
+}
+
+pub async fn a_lease_that_was_reclaimed_in_part_is_lost(database: &dyn TestDatabase) {
+    let mut bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    bench.accept((0..3).map(|_| envelope("pay")).collect()).await;
+    let held = bench.lease("charge", 10).await;
+    bench.pass(HOLD);
+    assert_eq!(bench.reclaim(2).await.returned(), 2);
+    // Renewed, its worker would begin deliveries that are another's by now.
+    for held in &held {
+        assert_eq!(bench.renew(vec![held.token], HOLD).await, [Err(LeaseLost(held.token))]);
+    }
+    let states = [
+        bench.state(held[0].id()).await,
+        bench.state(held[1].id()).await,
+        bench.state(held[2].id()).await,
+    ];
+    let left = states.iter().position(|state| *state == DeliveryState::Processing);
+    let left = left.unwrap_or_else(|| panic!("one is held: {states:?}"));
+    bench.settled(&held[left], DONE).await;
+    assert_eq!(bench.reclaim(10).await, Reclaimed::default(), "nothing is left");
+    assert_eq!(bench.lease("charge", 10).await.len(), 2);
+}
+
+pub async fn what_is_left_of_a_lease_is_reclaimed_next(database: &dyn TestDatabase) {
+    let mut bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    bench.accept((0..5).map(|_| envelope("pay")).collect()).await;
+    let held = bench.lease("charge", 10).await;
+    bench.pass(HOLD);
+    for returned in [2, 2, 1, 0] {
+        assert_eq!(bench.reclaim(2).await.returned(), returned);
+        bench.renew(vec![held[0].token], HOLD).await;
+    }
+    assert_eq!(bench.lease("charge", 10).await.len(), 5);
 }
 
 pub async fn of_many_reclaims_at_once_each_delivery_is_moved_by_one(database: &dyn TestDatabase) {
