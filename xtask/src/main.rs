@@ -1,5 +1,6 @@
 //! The repository's own commands. `cargo xtask` alone lists them.
 
+mod apt;
 mod bench;
 mod ci;
 mod compile_time;

@@ -1,9 +1,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use crate::shell::{output, run};
+use crate::apt::{as_root, install_packages};
+use crate::shell::output;
 
 /// Debian's interpreter: another one on the path does not find Debian's modules.
 const PYTHON: &str = "/usr/bin/python3";
@@ -28,7 +29,7 @@ pub(crate) fn install() -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    debian(&missing)?;
+    install_packages(&missing)?;
     if missing.contains(&"pgbouncer") {
         // Debian starts one, which nobody needs. Where nothing starts services, there is none.
         let _ = output(as_root("systemctl").args(["disable", "--now", "pgbouncer"]));
@@ -60,36 +61,4 @@ fn beside_servers(program: &str) -> bool {
     let versions = Path::new("/usr/lib/postgresql").read_dir().into_iter().flatten().flatten();
     let mut found = versions.filter(|version| version.path().join("bin").join(program).is_file());
     found.next().is_some()
-}
-
-/// Installs Debian's packages, as root or through sudo.
-fn debian(packages: &[&str]) -> Result<()> {
-    let apt = |arguments: &[&str]| {
-        let mut command = as_root("apt-get");
-        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
-        command
-    };
-    run(&mut apt(&["update", "--quiet", "--quiet"]))?;
-    let mut all = vec!["install", "--yes", "--quiet", "--quiet", "--no-install-recommends"];
-    all.extend(packages);
-    match run(&mut apt(&all)) {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            bail!("could not install {} ({error}): install it by hand", packages.join(", "))
-        }
-    }
-}
-
-/// This program, as root or through sudo.
-fn as_root(program: &str) -> Command {
-    if is_root() {
-        return Command::new(program);
-    }
-    let mut sudo = Command::new("sudo");
-    sudo.args(["--non-interactive", program]);
-    sudo
-}
-
-fn is_root() -> bool {
-    output(Command::new("id").arg("-u")).is_ok_and(|output| output.stdout == b"0\n")
 }
