@@ -2,20 +2,22 @@ use std::fs::File;
 
 use anyhow::{Context as _, Result, bail};
 
-const USAGE: &str = "--quick [--peers none] [--json FILE]";
+const USAGE: &str = "--quick [--peers none] [--json FILE], or --recovery";
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
+    is_recovery: bool,
     json: Option<String>,
 }
 
 impl Arguments {
     pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
-        let (mut json, mut is_quick) = (None, false);
+        let (mut json, mut is_quick, mut is_recovery) = (None, false, false);
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--quick" => is_quick = true,
+                "--recovery" => is_recovery = true,
                 "--peers" => match arguments.next().as_deref() {
                     Some("none") => {}
                     _ => bail!("there are no peers to run yet: write `--peers none`"),
@@ -27,10 +29,18 @@ impl Arguments {
                 _ => bail!("cannot understand `{argument}`: write {USAGE}"),
             }
         }
-        if !is_quick {
-            bail!("there is only the quick benchmark yet: write {USAGE}");
+        if is_quick == is_recovery {
+            bail!("there are two benchmarks, one at a time: write {USAGE}");
         }
-        Ok(Self { json })
+        if is_recovery && json.is_some() {
+            bail!("`--json` is for the quick benchmark: write {USAGE}");
+        }
+        Ok(Self { is_recovery, json })
+    }
+
+    /// Whether to measure how fast the work of a vanished worker is done by others, and nothing else.
+    pub(crate) fn is_recovery(&self) -> bool {
+        self.is_recovery
     }
 
     /// Where the figures go besides the screen.
@@ -56,14 +66,18 @@ mod tests {
     #[test]
     fn the_options_come_in_any_order() {
         let json = Some("figures.json".to_owned());
-        assert_eq!(read("--quick"), Ok(Arguments { json: None }));
-        assert_eq!(read("--json figures.json --peers none --quick"), Ok(Arguments { json }));
+        let quick = |json| Ok(Arguments { is_recovery: false, json });
+        assert_eq!(read("--quick"), quick(None));
+        assert_eq!(read("--json figures.json --peers none --quick"), quick(json));
+        assert_eq!(read("--recovery"), Ok(Arguments { is_recovery: true, json: None }));
     }
 
     #[test]
     fn what_cannot_be_understood_is_answered_with_what_to_write() {
         for (line, answer) in [
-            ("", "there is only the quick benchmark yet: write --quick"),
+            ("", "one at a time: write --quick"),
+            ("--quick --recovery", "one at a time: write --quick"),
+            ("--recovery --json figures.json", "`--json` is for the quick benchmark"),
             ("--quick --fast", "cannot understand `--fast`: write --quick"),
             ("--quick --peers", "write `--peers none`"),
             ("--quick --peers all", "write `--peers none`"),

@@ -29,5 +29,12 @@ pub(crate) struct Effect {
     pub(crate) number: i64,
 }
 
+/// What a worker vanishes with.
+#[inbox_contract(name = "bench.held", version = 1)]
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Held {
+    pub(crate) milliseconds: u64,
+}
+
 /// The key that deliveries are stored under; nothing runs here.
 pub(crate) const HANDLER: &str = "bench";

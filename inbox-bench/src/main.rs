@@ -1,4 +1,5 @@
 //! cargo xtask bench --quick
+//! cargo xtask bench --recovery
 //!
 //! Schedules, drains and picks up on a durable PostgreSQL of its own, and prints medians with their
 //! ratio to raw SQL on the same tables. Machines are noisy: read the ratios.
@@ -14,6 +15,7 @@ mod ours;
 mod pickup;
 mod place;
 mod raw;
+mod recovery;
 mod report;
 mod schedule;
 mod side;
@@ -53,6 +55,9 @@ async fn run() -> Result<()> {
     // At once: a file that cannot be written should not be found out after minutes.
     let json = arguments.create_json()?;
     let place = Place::start().await?;
+    if arguments.is_recovery() {
+        return recovery::run(&place).await;
+    }
     let mut report = Report::default();
     let began = Instant::now();
     for round in 0..ROUNDS {

@@ -1,8 +1,8 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::settle::{DoneOutcome, Settlement};
 use inbox::store::{
@@ -64,6 +64,29 @@ impl Ours {
 
     pub(crate) async fn lease(&self) -> Result<Vec<Lease>> {
         Ok(self.store.lease(self.request.clone(), Now::OfStore).await?)
+    }
+
+    /// Leases so many deliveries and forgets them, as a worker does that is killed. Answers when the last of
+    /// their leases expires.
+    pub(crate) async fn vanish(
+        &self,
+        handler_key: &str,
+        count: usize,
+        duration: Duration,
+    ) -> Result<Instant> {
+        let mut request = LeaseRequest { duration, ..self.request.clone() };
+        for wanted in &mut request.wanted {
+            handler_key.clone_into(&mut wanted.handler_key);
+        }
+        let mut held = 0;
+        while held < count {
+            let leases = self.store.lease(request.clone(), Now::OfStore).await?;
+            let count_of = |lease: &Lease| lease.deliveries.len();
+            let taken: usize = leases.iter().map(count_of).sum();
+            ensure!(taken > 0, "{held} of {count} could be leased");
+            held += taken;
+        }
+        Ok(Instant::now() + duration)
     }
 
     pub(crate) async fn settle(&self, leases: &[Lease]) -> Result<()> {

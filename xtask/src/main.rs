@@ -27,6 +27,8 @@ cargo xtask compile-time [ITEMS]
                             what 200 (or ITEMS) contracts and handlers add to a build
 cargo xtask bench --quick [--peers none] [--json FILE]
                             schedules and drains on PostgreSQL, with ratios to raw SQL
+cargo xtask bench --recovery
+                            how long until the work of a vanished worker is done by another
 cargo xtask ui              rewrites the expected compile errors; read the diff before committing
 ";
 
