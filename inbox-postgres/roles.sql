@@ -17,7 +17,8 @@ GRANT EXECUTE ON FUNCTION :schema.schedule, :schema.accepted TO :writer, :bulk_w
 -- A bulk writer also copies. To find what is new among what has a key, it reads ids.
 GRANT INSERT, SELECT (id) ON :schema.message TO :bulk_writer;
 GRANT INSERT ON :schema.ready TO :bulk_writer;
-GRANT INSERT ON :schema.waiting TO :bulk_writer;
+-- And the keys of what waits for a handler, to wait behind that.
+GRANT INSERT, SELECT (handler_key, contract, tenant, ordering_key) ON :schema.waiting TO :bulk_writer;
 GRANT SELECT ON :schema.route TO :bulk_writer;
 :temporary
 -- A worker registers its handlers, leases and settles. To lock a row takes the right to update it.

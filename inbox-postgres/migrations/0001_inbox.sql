@@ -161,6 +161,7 @@ CREATE TABLE :schema.waiting (
     first_key       text,
     seq             bigint,
     carry           jsonb,
+    position        bigint      NOT NULL GENERATED ALWAYS AS IDENTITY (CACHE 1),
     CONSTRAINT waiting_pkey PRIMARY KEY (message_id, handler_key),
     CONSTRAINT waiting_priority_is_known CHECK (priority BETWEEN 0 AND 3),
     CONSTRAINT waiting_reason_is_known CHECK (reason IN ('delay', 'retry', 'no-route', 'lane', 'limit')),
@@ -176,7 +177,9 @@ CREATE TABLE :schema.waiting (
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX waiting_due ON :schema.waiting (due_at) WHERE handler_key <> '' AND first_key IS NULL;
-CREATE INDEX waiting_route ON :schema.waiting (contract, message_id) WHERE handler_key = '';
+CREATE INDEX waiting_route ON :schema.waiting (contract, position) WHERE handler_key = '';
+CREATE INDEX waiting_route_lane ON :schema.waiting (contract, tenant, ordering_key)
+    WHERE handler_key = '' AND ordering_key IS NOT NULL;
 CREATE INDEX waiting_lane ON :schema.waiting (first_key, tenant, ordering_key, seq) WHERE reason = 'lane';
 CREATE INDEX waiting_limit ON :schema.waiting (first_key, tenant, concurrency_key, seq) WHERE reason = 'limit';
 
@@ -197,6 +200,7 @@ COMMENT ON COLUMN :schema.waiting.concurrency_key IS 'The concurrency key of its
 COMMENT ON COLUMN :schema.waiting.first_key IS 'Behind a lane or a limit: the key that its handler had first.';
 COMMENT ON COLUMN :schema.waiting.seq IS 'Behind a lane or a limit: its turn.';
 COMMENT ON COLUMN :schema.waiting.carry IS 'Counters that go along with every move. Only programs read them.';
+COMMENT ON COLUMN :schema.waiting.position IS 'The order in which deliveries came here: those that wait for a handler become ready in it.';
 
 CREATE TABLE :schema.lane (
     handler_key  text        NOT NULL,

@@ -67,6 +67,8 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     level smallint := array_position(ARRAY['low', 'normal', 'high', 'urgent'], priority) - 1;
     due   timestamptz;
+    -- Whether something of its ordering key waits for a handler: then it waits behind that.
+    waits boolean;
 BEGIN
     headers := coalesce(headers, '{}');
     PERFORM :schema.check_name('contract', contract, coalesce(contract, '')),
@@ -131,6 +133,13 @@ BEGIN
     END LOOP;
 
     due := greatest(accepted_at, coalesce(start_at, accepted_at + delay, accepted_at));
+    waits := ordering_key IS NOT NULL AND (
+        SELECT true
+        FROM :schema.waiting AS before
+        WHERE before.handler_key = '' AND before.contract = contract
+          AND before.tenant = coalesce(tenant, '') AND before.ordering_key = ordering_key
+        LIMIT 1
+    ) IS NOT NULL;
     IF due <= accepted_at THEN
         INSERT INTO :schema.ready (
             handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
@@ -138,7 +147,7 @@ BEGIN
         SELECT route.handler_key, level, version, message_id, coalesce(tenant, ''), ordering_key,
                concurrency_key
         FROM :schema.route AS route
-        WHERE route.contract = contract AND route.superseded_by IS NULL
+        WHERE route.contract = contract AND route.superseded_by IS NULL AND NOT waits
         ORDER BY route.handler_key;
     ELSE
         INSERT INTO :schema.waiting (
@@ -147,7 +156,7 @@ BEGIN
         SELECT message_id, route.handler_key, version, level, due, 'delay', coalesce(tenant, ''), ordering_key,
                concurrency_key
         FROM :schema.route AS route
-        WHERE route.contract = contract AND route.superseded_by IS NULL;
+        WHERE route.contract = contract AND route.superseded_by IS NULL AND NOT waits;
     END IF;
     IF NOT FOUND THEN
         INSERT INTO :schema.waiting (

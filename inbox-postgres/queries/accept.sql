@@ -37,7 +37,14 @@ delivery AS MATERIALIZED (
     FROM accepted
     JOIN unnest($2::uuid[], $14::smallint[], $15::timestamptz[], $16::interval[], $17::bigint[])
         AS given (id, priority, start_at, start_after, place) USING (id)
-    LEFT JOIN route USING (contract)
+    -- What shares an ordering key with something that waits for a handler waits behind that.
+    LEFT JOIN route ON route.contract = accepted.contract AND (accepted.ordering_key IS NULL OR (
+        SELECT true
+        FROM :schema.waiting AS before
+        WHERE before.handler_key = '' AND before.contract = accepted.contract
+          AND before.tenant = accepted.tenant AND before.ordering_key = accepted.ordering_key
+        LIMIT 1
+    ) IS NULL)
 ),
 made_ready AS (
     INSERT INTO :schema.ready (
@@ -57,5 +64,6 @@ made_waiting AS (
            CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END, tenant, ordering_key, concurrency_key
     FROM delivery
     WHERE handler_key = '' OR due_at > accepted_at
+    ORDER BY place
 )
 SELECT now, ARRAY(SELECT id FROM accepted) FROM clock

@@ -29,7 +29,14 @@ delivery AS MATERIALIZED (
     FROM accepted
     JOIN page USING (id)
     LEFT JOIN :schema.route AS route
-        ON route.contract = page.contract AND route.superseded_by IS NULL
+        -- What shares an ordering key with something that waits for a handler waits behind that.
+        ON route.contract = page.contract AND route.superseded_by IS NULL AND (page.ordering_key IS NULL OR (
+            SELECT true
+            FROM :schema.waiting AS before
+            WHERE before.handler_key = '' AND before.contract = page.contract
+              AND before.tenant = page.tenant AND before.ordering_key = page.ordering_key
+            LIMIT 1
+        ) IS NULL)
 ),
 made_ready AS (
     INSERT INTO :schema.ready (
@@ -49,5 +56,6 @@ made_waiting AS (
            CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END, tenant, ordering_key, concurrency_key
     FROM delivery
     WHERE handler_key = '' OR due_at > accepted_at
+    ORDER BY place
 )
 SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM accepted)

@@ -1,17 +1,40 @@
--- waiting for a route → ready or waiting, for messages whose contract has one by now.
+-- waiting for a route → ready or waiting, for messages whose contract has one by now, in the order in which they
+-- were accepted. One at a time does it for a contract, so that nobody overtakes.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
+routed AS MATERIALIZED (
+    SELECT one.contract
+    FROM (
+        SELECT contract, min(handler_key) AS handler_key
+        FROM :schema.route
+        WHERE superseded_by IS NULL
+        GROUP BY contract
+        ORDER BY contract
+    ) AS one
+    -- Where there is nothing to do, nothing is locked.
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM :schema.waiting AS waiting
+        WHERE waiting.handler_key = '' AND waiting.contract = one.contract
+        LIMIT 1
+    ) AS waits
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM :schema.route AS route
+        WHERE route.contract = one.contract AND route.handler_key = one.handler_key
+        LIMIT 1
+        FOR NO KEY UPDATE SKIP LOCKED
+    ) AS guard
+),
 unrouted AS MATERIALIZED (
     SELECT waiting.row
-    FROM (
-        SELECT DISTINCT contract FROM :schema.route WHERE superseded_by IS NULL ORDER BY contract
-    ) AS routed
+    FROM routed
     CROSS JOIN LATERAL (
         SELECT waiting.ctid AS row
         FROM :schema.waiting AS waiting
         WHERE waiting.handler_key = '' AND waiting.contract = routed.contract
-        ORDER BY waiting.message_id
+        ORDER BY waiting.position
         LIMIT $2
         FOR UPDATE SKIP LOCKED
     ) AS waiting
@@ -21,7 +44,7 @@ taken AS (
     DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM unrouted)) RETURNING *
 ),
 delivery AS MATERIALIZED (
-    SELECT taken.message_id, taken.version, taken.priority, taken.due_at, taken.tenant, taken.ordering_key,
+    SELECT taken.position, taken.message_id, taken.version, taken.priority, taken.due_at, taken.tenant, taken.ordering_key,
            taken.concurrency_key, route.handler_key, clock.now
     FROM clock, taken
     JOIN :schema.route AS route USING (contract)
@@ -34,7 +57,7 @@ made_ready AS (
     SELECT handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
     FROM delivery
     WHERE due_at <= now
-    ORDER BY message_id, handler_key
+    ORDER BY position, handler_key
     ON CONFLICT DO NOTHING
 ),
 made_waiting AS (

@@ -1,10 +1,11 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::pin::pin;
 
 use deadpool_postgres::Transaction;
 use inbox_core::Timestamp;
 use inbox_core::message::{Envelope, Message};
 use inbox_core::store::StoreError;
+use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -87,11 +88,15 @@ impl Copy<'_> {
     /// A delivery for each route, or one that waits for the first.
     pub(crate) async fn deliveries(&self, envelopes: &[&Envelope]) -> Result<(), StoreError> {
         let routes = self.routes(envelopes).await?;
+        let unrouted = self.unrouted(envelopes).await?;
         let (mut ready, mut waiting) = (Vec::new(), Vec::new());
         for Envelope { message, priority, start, .. } in envelopes {
             let (id, version) = (uuid(message.id), version(message)?);
             let (level, due_at) = (i16::from(priority.level()), start.due_at(self.now));
-            let keys = routes.get(&message.contract).map(Vec::as_slice).unwrap_or_default();
+            // Behind what waits for a route of its own: some of that may be of the same key.
+            let waits = message.ordering_key.is_some() && unrouted.contains(&message.contract);
+            let keys = routes.get(&message.contract).filter(|_| !waits);
+            let keys = keys.map(Vec::as_slice).unwrap_or_default();
             let mut wait = |key, contract, reason| {
                 let what: [Value<'_>; 4] =
                     [Box::new(id), Box::new(key), Box::new(contract), Box::new(version)];
@@ -139,16 +144,30 @@ impl Copy<'_> {
         Ok(next)
     }
 
+    /// The contracts of which something with an ordering key waits for a route.
+    async fn unrouted(&self, envelopes: &[&Envelope]) -> Result<HashSet<String>, StoreError> {
+        let ordered = envelopes.iter().filter(|e| e.message.ordering_key.is_some());
+        let contracts: BTreeSet<_> = ordered.map(|e| e.message.contract.as_str()).collect();
+        if contracts.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let rows = self.ask(Sql::bulk_unrouted, contracts).await?;
+        rows.iter().map(|row| column(row, 0)).collect::<Result<_, _>>().map_err(damaged)
+    }
+
+    /// What a statement answers about contracts.
+    async fn ask(&self, sql: Sql, contracts: BTreeSet<&str>) -> Result<Vec<Row>, StoreError> {
+        let contracts: Vec<_> = contracts.into_iter().collect();
+        Client::Theirs(self.transaction).query(self.store.text(sql), &[&contracts]).await
+    }
+
     /// The handler keys that are given what is new, by contract.
     async fn routes(
         &self,
         envelopes: &[&Envelope],
     ) -> Result<HashMap<String, Vec<String>>, StoreError> {
-        let contracts: BTreeSet<_> =
-            envelopes.iter().map(|e| e.message.contract.as_str()).collect();
-        let contracts: Vec<_> = contracts.into_iter().collect();
-        let text = self.store.text(Sql::routes);
-        let rows = Client::Theirs(self.transaction).query(text, &[&contracts]).await?;
+        let contracts = envelopes.iter().map(|e| e.message.contract.as_str()).collect();
+        let rows = self.ask(Sql::routes, contracts).await?;
         let mut routes: HashMap<String, Vec<String>> = HashMap::new();
         for row in &rows {
             let superseded_by: Option<String> = column(row, 2).map_err(damaged)?;

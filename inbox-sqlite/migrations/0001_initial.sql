@@ -117,6 +117,10 @@ CREATE TABLE inbox_waiting (
     due_at          INTEGER NOT NULL,
     reason          TEXT    NOT NULL,
     error           TEXT,
+    -- Where it waits for a route: its ordering key, and its turn.
+    tenant          TEXT,
+    ordering_key    TEXT,
+    position        INTEGER,
     PRIMARY KEY (message_id, handler_key),
     CONSTRAINT waiting_has_a_message CHECK (length(message_id) = 16),
     CONSTRAINT waiting_counts_from_zero CHECK (attempts >= 0 AND crashes >= 0),
@@ -126,7 +130,9 @@ CREATE TABLE inbox_waiting (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX inbox_waiting_due ON inbox_waiting (due_at) WHERE handler_key <> '';
-CREATE INDEX inbox_waiting_route ON inbox_waiting (contract, message_id) WHERE handler_key = '';
+CREATE INDEX inbox_waiting_route ON inbox_waiting (position, contract) WHERE handler_key = '';
+CREATE INDEX inbox_waiting_route_lane ON inbox_waiting (contract, tenant, ordering_key)
+    WHERE handler_key = '' AND ordering_key IS NOT NULL;
 
 -- An ordering key in use: the delivery that is its head, and that alone, may be leased. It keeps the lane
 -- while it is held, waits for its retry or comes back from a worker that vanished; a dead one that is its

@@ -1,4 +1,5 @@
--- waiting for a route → (ready or waiting), for messages whose contract has one by now.
+-- waiting for a route → (ready or waiting), for messages whose contract has one by now, in the order in which they
+-- were accepted.
 DELETE FROM inbox_waiting
 WHERE handler_key = '' AND message_id IN (
     SELECT message_id
@@ -6,6 +7,7 @@ WHERE handler_key = '' AND message_id IN (
     WHERE handler_key = '' AND contract IN (
         SELECT contract FROM inbox_route WHERE superseded_by IS NULL
     )
+    ORDER BY position
     LIMIT ?1
 )
-RETURNING message_id, version, priority, due_at, contract
+RETURNING message_id, version, priority, due_at, contract, position

@@ -108,12 +108,13 @@ fn route(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
     let mut take = connection.prepare_cached(sql!("route_take"))?;
     let taken = take.query_map([limit], |row| {
         let (id, version, priority): ([u8; 16], u32, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        Ok((id, version, priority, timestamp(row, 3)?, row.get::<_, String>(4)?))
+        let (contract, position): (String, i64) = (row.get(4)?, row.get(5)?);
+        Ok((position, id, version, priority, timestamp(row, 3)?, contract))
     })?;
     let mut taken = taken.collect::<Result<Vec<_>>>()?;
-    // RETURNING promises no order; ids are in the order of their making.
-    taken.sort_by_key(|taken| taken.0);
-    for (id, version, priority, due_at, contract) in &taken {
+    // RETURNING promises no order.
+    taken.sort_by_key(|(position, ..)| *position);
+    for (_, id, version, priority, due_at, contract) in &taken {
         schedule::route(connection, contract, *version, *priority, *id, *due_at, now)?;
     }
     Ok(taken.len() as u64)

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use inbox_core::message::Envelope;
+use inbox_core::message::{Envelope, Message};
 use inbox_core::store::{Accepted, StoreFuture, Writer};
 use inbox_core::{Now, Timestamp};
 use rusqlite::types::ToSqlOutput;
@@ -59,30 +59,39 @@ pub(crate) fn accept(
         let before = before.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         return Ok(Accepted::Before(Box::new(before)));
     }
-    let due_at = envelope.start.due_at(now);
-    deliver(connection, envelope, &message.contract, due_at, now)?;
+    deliver(connection, envelope, now)?;
     Ok(Accepted::New { accepted_at: now })
 }
 
-fn deliver(
-    connection: &Connection,
-    envelope: &Envelope,
-    contract: &str,
-    due_at: Timestamp,
-    now: Timestamp,
-) -> Result<()> {
-    let (id, version) = (blob(envelope.message.id.as_u128()), envelope.message.version);
-    let priority = envelope.priority.level().into();
-    if route(connection, contract, version, priority, id, due_at, now)? == 0 {
+/// A delivery for each route, or one that waits for the first.
+fn deliver(connection: &Connection, envelope: &Envelope, now: Timestamp) -> Result<()> {
+    let Envelope { message, priority, start, .. } = envelope;
+    let (id, due_at) = (blob(message.id.as_u128()), start.due_at(now));
+    let (contract, version, priority) =
+        (&*message.contract, message.version, priority.level().into());
+    if is_behind(connection, message)?
+        || route(connection, contract, version, priority, id, due_at, now)? == 0
+    {
         connection.prepare_cached(sql!("accept_unrouted"))?.execute(params![
             contract,
             version,
             priority,
             id,
-            due_at.as_micros()
+            due_at.as_micros(),
+            message.tenant,
+            message.ordering_key
         ])?;
     }
     Ok(())
+}
+
+/// Whether something of its ordering key waits for a route, so that it has to wait behind that.
+fn is_behind(connection: &Connection, message: &Message) -> Result<bool> {
+    let Message { contract, tenant, ordering_key: Some(key), .. } = message else {
+        return Ok(false);
+    };
+    let mut select = connection.prepare_cached(sql!("accept_behind"))?;
+    select.query_row([contract, tenant, key], |row| row.get(0))
 }
 
 /// Makes a delivery for every route of the contract, and answers how many.

@@ -15,7 +15,7 @@ impl Table {
         let mut cancelled = Cancelled::default();
         for name in self.concerned(id, handler_key) {
             match self.deliveries[&name].place {
-                Place::Ready { .. } | Place::Waiting { .. } => {
+                Place::Ready { .. } | Place::Waiting { .. } | Place::Unrouted { .. } => {
                     self.move_to(&name, Place::cancelled(now));
                     self.hand_on(&name, true, now);
                     // One behind it may have its turn.
@@ -46,7 +46,8 @@ impl Table {
         for name in self.concerned(id, handler_key) {
             let place = match &self.deliveries[&name].place {
                 // It waits for a route, and then until its start.
-                Place::Waiting { reason, error, .. } if name.1.is_none() || start > now => {
+                Place::Unrouted { seq, .. } => Place::Unrouted { seq: *seq, due_at: Some(start) },
+                Place::Waiting { reason, error, .. } if start > now => {
                     let (due_at, error) = (Some(start), error.clone());
                     Place::Waiting { due_at, reason, error }
                 }

@@ -159,6 +159,11 @@ impl Table {
                 record.reason = Some((*reason).to_owned());
                 record.error.clone_from(error);
             }
+            Place::Unrouted { due_at, .. } => {
+                record.state = DeliveryState::Waiting;
+                record.due_at = *due_at;
+                record.reason = Some("no-route".to_owned());
+            }
             Place::Dead { reason, error, at } => {
                 record.state = DeliveryState::Dead;
                 record.settled_at = Some(*at);

@@ -74,20 +74,23 @@ impl Maintain for MemoryStore {
 
 impl Table {
     pub(crate) fn route(&mut self, limit: usize, now: Timestamp) -> u64 {
-        let waits = |row: &Row| matches!(row.place, Place::Waiting { .. });
-        let unrouted = self.deliveries.iter().filter(|(name, row)| name.1.is_none() && waits(row));
-        let unrouted = unrouted.map(|(name, _)| name);
-        let routed = unrouted.filter(|name| !self.routes_of(&self.contract_of(name)).is_empty());
-        let names: Vec<_> = routed.take(limit).cloned().collect();
-        for name in &names {
+        let has_route = |name: &Name| !self.routes_of(&self.contract_of(name)).is_empty();
+        let unrouted = self.deliveries.iter().filter_map(|(name, row)| match row.place {
+            Place::Unrouted { seq, due_at } if has_route(name) => Some((seq, due_at, name.clone())),
+            _ => None,
+        });
+        // In the order of acceptance.
+        let mut unrouted: Vec<_> = unrouted.collect();
+        unrouted.sort();
+        unrouted.truncate(limit);
+        for (_, due_at, name) in &unrouted {
             let Some(row) = self.deliveries.remove(name) else { continue };
-            let Place::Waiting { due_at, .. } = row.place else { continue };
             for key in self.routes_of(&self.contract_of(name)) {
-                let place = self.ready_or_waiting(due_at, now);
+                let place = self.ready_or_waiting(*due_at, now);
                 self.deliveries.insert((name.0, Some(key)), Row { place, ..row.clone() });
             }
         }
-        names.len() as u64
+        unrouted.len() as u64
     }
 
     fn promote(&mut self, limit: usize, now: Timestamp) -> u64 {

@@ -10,7 +10,7 @@ impl Held {
     /// Whether a delivery is given up that so many workers vanished with. The first two accuse nobody, and the
     /// last one must have held it alone: before that, it may have had a bad neighbour.
     fn gives_up(&self, crashes: u32) -> bool {
-        self.quarantined && self.alone && crashes.saturating_sub(2) >= self.max_crashes
+        self.alone && crashes.saturating_sub(2) >= self.max_crashes
     }
 }
 

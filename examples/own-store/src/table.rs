@@ -67,6 +67,11 @@ pub(crate) enum Place {
         reason: &'static str,
         error: Option<String>,
     },
+    /// The lower number has waited for a route for longer.
+    Unrouted {
+        seq: u64,
+        due_at: Option<Timestamp>,
+    },
     Dead {
         reason: &'static str,
         error: String,
@@ -95,8 +100,7 @@ pub(crate) struct Held {
     /// Whether a part of it was reclaimed: it is not renewed any more.
     pub(crate) reclaimed: bool,
     pub(crate) max_crashes: u32,
-    pub(crate) quarantined: bool,
-    /// Whether it was claimed with one delivery and no other.
+    /// Whether it is of one quarantined delivery, which is to blame if the worker vanishes.
     pub(crate) alone: bool,
     /// Whether those behind one that is dead wait.
     pub(crate) blocks: bool,
@@ -113,6 +117,12 @@ impl Table {
         self.bell.ring();
         self.last_seq += 1;
         Place::Ready { seq: self.last_seq }
+    }
+
+    /// The place of what waits for a route, behind all that wait for one.
+    pub(crate) fn unrouted(&mut self, due_at: Option<Timestamp>) -> Place {
+        self.last_seq += 1;
+        Place::Unrouted { seq: self.last_seq, due_at }
     }
 
     /// The place of what may start at `due_at`.

@@ -53,14 +53,31 @@ impl Table {
             place,
         };
         let keys = self.routes_of(&message.contract);
-        if keys.is_empty() {
-            let place = Place::Waiting { due_at, reason: "no-route", error: None };
+        if keys.is_empty() || self.is_behind(message) {
+            let place = self.unrouted(due_at);
             self.deliveries.insert((message.id, None), row(place));
+            return;
         }
         for key in keys {
             let place = self.ready_or_waiting(due_at, now);
             self.deliveries.insert((message.id, Some(key)), row(place));
         }
+    }
+}
+
+impl Table {
+    /// Whether something of its ordering key waits for a route, so that it has to wait behind that.
+    fn is_behind(&self, message: &Message) -> bool {
+        let lane = |message: &Message| {
+            let key = message.ordering_key.clone()?;
+            Some((message.contract.clone(), message.tenant.clone(), key))
+        };
+        let mut unrouted = self.deliveries.iter().filter_map(|(name, row)| match row.place {
+            Place::Unrouted { .. } => self.messages.get(&name.0),
+            _ => None,
+        });
+        message.ordering_key.is_some()
+            && unrouted.any(|before| lane(&before.message) == lane(message))
     }
 }
 

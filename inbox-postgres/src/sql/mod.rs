@@ -34,7 +34,8 @@ statements! {
     held_wait, backend, must_settle, reclaim, promote, next_due, route, route_foreign, route_taken, route_register,
     route_restore, route_first, route_change, route_records, routes, announce, leave, hosts, orphan_clear,
     orphan_mark, message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule, act_left,
-    bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept, notify;
+    bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept,
+    bulk_unrouted, notify;
     of_parts: accept, accept_keyless, claim, claim_tenants, claim_tenants_and_none, claim_shared, claim_shared_tenants,
     claim_shared_tenants_and_none, claim_limited, claim_limited_tenants, claim_limited_tenants_and_none,
     settle, settle_done, settle_within, settle_done_within, lane_pass, lane_repair, limit_share_held,

@@ -127,6 +127,11 @@ macro_rules! __conformance_cases {
                 a_lane_knows_no_priorities
                 one_that_is_delayed_takes_its_turn_when_it_is_due
                 a_head_that_this_worker_cannot_read_is_left_to_one_that_can
+                what_waited_for_a_route_goes_before_what_came_later
+                the_order_holds_around_a_route_that_was_retired
+                what_was_accepted_together_is_routed_in_that_order
+                the_order_holds_while_the_first_worker_starts
+                one_that_is_delayed_and_had_no_route_waits_until_it_is_due
             }
             limits {
                 all_workers_together_hold_no_more_than_the_limit

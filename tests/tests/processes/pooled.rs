@@ -5,7 +5,7 @@ use inbox::store::Inspect as _;
 use inbox::testing::postgres::{PgBouncer, PostgresServer};
 
 use crate::fleet::Fleet;
-use crate::strokes::terminate;
+use crate::strokes::{assert_no_deadlock, terminate};
 
 /// Bytes of the ledger between two strokes. All of them take about four fifths of what it will have.
 const STEP: u64 = 250_000;
@@ -40,6 +40,7 @@ async fn four_processes_behind_a_pooler_with_kills_and_cuts_lose_and_double_noth
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     fleet.finish(&store).await;
+    assert_no_deadlock(&server);
     assert!(cuts > 0, "nobody was connected");
     drop(pooler);
 }

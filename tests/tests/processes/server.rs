@@ -7,7 +7,7 @@ use inbox::store::Inspect as _;
 use inbox::testing::postgres::PostgresServer;
 
 use crate::fleet::Fleet;
-use crate::strokes::terminate;
+use crate::strokes::{assert_no_deadlock, terminate};
 
 /// Bytes of the ledger between two strokes. All of them take about five sixths of what it will have.
 const STEP: u64 = 600_000;
@@ -70,6 +70,7 @@ async fn eight_processes_on_one_server_with_kills_cuts_and_outages_lose_and_doub
     let outlasted = outlasted(directory.path());
     println!("what the processes met: {outlasted:#?}");
     assert!(cuts > 0, "nobody was connected");
+    assert_no_deadlock(&server);
 }
 
 pub(crate) async fn open(url: &str) -> PostgresStore {

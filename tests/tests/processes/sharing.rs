@@ -9,7 +9,7 @@ use inbox::testing::ledger::{Expectations, stored};
 use inbox::testing::postgres::PostgresServer;
 
 use crate::fleet::Fleet;
-use crate::strokes::{connect, strike};
+use crate::strokes::{assert_no_deadlock, connect, strike};
 
 /// The messages of each key, in the order in which they were scheduled.
 type Groups = BTreeMap<(String, String), Vec<MessageId>>;
@@ -54,6 +54,7 @@ async fn survive(what: &'static str, messages: u64, step: u64, expect: fn(Groups
     let held = client.query_one("SELECT count(*) FROM inbox.held", &[]).await.unwrap();
     assert_eq!(held.get::<_, i64>(0), 0, "deliveries that nobody settled count for a limit");
     println!("{}", errors(directory.path()));
+    assert_no_deadlock(&server);
 }
 
 /// What the processes got over.

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use inbox::postgres::tokio_postgres::{Client, Config, NoTls};
+use inbox::testing::postgres::PostgresServer;
 
 use crate::fleet::Fleet;
 
@@ -52,6 +53,14 @@ pub(crate) async fn strike(fleet: &mut Fleet, url: &str, step: u64) -> usize {
 /// Cuts a few connections, and answers how many.
 pub(crate) async fn terminate(url: &str) -> usize {
     connect(url).await.query(TERMINATE, &[]).await.unwrap().len()
+}
+
+/// No two statements waited for each other: every one takes its locks in the same order.
+pub(crate) fn assert_no_deadlock(server: &PostgresServer) {
+    let log = std::fs::read_to_string(server.directory().join("log")).unwrap();
+    let deadlock = log.split_inclusive('\n').skip_while(|line| !line.contains("deadlock detected"));
+    let shown: String = deadlock.take(12).collect();
+    assert!(shown.is_empty(), "the server's log has:\n{shown}");
 }
 
 pub(crate) async fn connect(url: &str) -> Client {

@@ -6,7 +6,7 @@ use inbox::testing::postgres::PostgresServer;
 
 use crate::fleet::Fleet;
 use crate::server::open;
-use crate::strokes::terminate;
+use crate::strokes::{assert_no_deadlock, terminate};
 
 const MESSAGES: u64 = 3_000;
 
@@ -88,6 +88,7 @@ async fn four_processes_with_kills_cuts_and_an_outage_do_each_effect_exactly_onc
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     fleet.finish_some(&store).await;
+    assert_no_deadlock(&server);
     let client = connect(&url).await;
     // Every hundredth never works, and has no effect; every other has each of its effects once.
     let wrong = "

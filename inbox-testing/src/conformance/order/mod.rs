@@ -7,6 +7,7 @@ mod keep;
 mod lanes;
 mod meeting;
 mod scope;
+mod unrouted;
 
 pub use act::*;
 pub use dead::*;
@@ -15,3 +16,4 @@ pub use keep::*;
 pub use lanes::*;
 pub use meeting::*;
 pub use scope::*;
+pub use unrouted::*;

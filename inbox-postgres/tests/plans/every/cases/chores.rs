@@ -27,5 +27,6 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("route_first", 1, "'{pay}', '{fresh}', '{charge}'"),
         Case::new("route_change", 1, "'pay', '{charge}', '{NULL}', '{true}'"),
         Case::new("routes", 6, "'{pay}'"),
+        Case::new("bulk_unrouted", 6, "'{pay}'"),
     ]
 }
