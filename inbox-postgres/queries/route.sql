@@ -6,25 +6,18 @@ WITH clock AS MATERIALIZED (
 routed AS MATERIALIZED (
     SELECT one.contract
     FROM (
-        SELECT contract, min(handler_key) AS handler_key
-        FROM :schema.route
-        WHERE superseded_by IS NULL
-        GROUP BY contract
-        ORDER BY contract
+        SELECT DISTINCT contract FROM :schema.route WHERE superseded_by IS NULL ORDER BY contract
     ) AS one
-    -- Where there is nothing to do, nothing is locked.
     CROSS JOIN LATERAL (
-        SELECT 1
+        SELECT waiting.ctid AS row
         FROM :schema.waiting AS waiting
         WHERE waiting.handler_key = '' AND waiting.contract = one.contract
+        ORDER BY waiting.position
         LIMIT 1
-    ) AS waits
+    ) AS oldest
+    -- Whoever has the oldest takes those that follow it too: others leave the contract to it.
     CROSS JOIN LATERAL (
-        SELECT 1
-        FROM :schema.route AS route
-        WHERE route.contract = one.contract AND route.handler_key = one.handler_key
-        LIMIT 1
-        FOR NO KEY UPDATE SKIP LOCKED
+        SELECT 1 FROM :schema.waiting AS waiting WHERE waiting.ctid = oldest.row FOR UPDATE SKIP LOCKED
     ) AS guard
 ),
 unrouted AS MATERIALIZED (

@@ -114,20 +114,19 @@ async fn of_two_that_route_at_once_one_leaves_it_to_the_other() {
     let database = PostgresDatabase::create().await.unwrap();
     let options = reach::options().connections(4).ensure_schema();
     let store = options.open_on(&database).await.unwrap();
-    let inbox = Inbox::builder(store.clone()).build().await.unwrap();
-    store.retire("pay", "charge", Now::OfStore).await.unwrap();
-    let id = inbox.scheduler().schedule(Pay, of("a")).await.unwrap().message_id();
+    let before = Scheduler::new(Arc::new(store.clone()));
+    let mut all = Vec::new();
+    for _ in 0..4 {
+        all.push(before.schedule(Pay, of("a")).await.unwrap().message_id());
+    }
     let mut holder = database.connect().await.unwrap();
     let routing = holder.transaction().await.unwrap();
-    let hold = "SELECT 1 FROM inbox.route FOR NO KEY UPDATE";
+    let hold = "SELECT 1 FROM inbox.waiting ORDER BY position LIMIT 1 FOR UPDATE";
     routing.query(hold, &[]).await.unwrap();
-    let restored = "UPDATE inbox.route SET superseded_by = NULL, retired = false";
-    routing.execute(restored, &[]).await.unwrap();
-    routing.commit().await.unwrap();
-    let routing = holder.transaction().await.unwrap();
-    routing.query(hold, &[]).await.unwrap();
+    Inbox::builder(store.clone()).build().await.unwrap();
     assert_eq!(store.route(10, Now::OfStore).await.unwrap(), 0, "somebody else is at it");
+    assert_eq!(drained(&store).await, []);
     routing.rollback().await.unwrap();
-    assert_eq!(store.route(10, Now::OfStore).await.unwrap(), 1);
-    assert_eq!(drained(&store).await, [id]);
+    assert_eq!(store.route(10, Now::OfStore).await.unwrap(), 4);
+    assert_eq!(drained(&store).await, all);
 }
