@@ -95,6 +95,32 @@ async fn a_handler_at_work_is_told_to_stop_and_is_not_tried_again() {
     }
 }
 
+#[inbox_contract(name = "hasty", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Hasty;
+
+#[handler(key = "hasty", retry(immediate = 5, immediate_delay = "1h"))]
+async fn hasty(_command: Hasty, State(hands): State<Hands>) -> Result<(), String> {
+    hands.runs.fetch_add(1, Ordering::SeqCst);
+    hands.begun.notify_one();
+    Err("not now".to_owned())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_is_not_repeated_that_was_cancelled_since_it_failed() {
+    let (inbox, hands) = application().await;
+    let id = inbox.schedule(Hasty).await.message_id();
+    let pass = tokio::spawn({
+        let inbox = inbox.clone();
+        async move { inbox.drain().await }
+    });
+    hands.begun.notified().await;
+    assert_eq!(inbox.inbox().cancel(id).await.unwrap().asked, 1);
+    pass.await.unwrap();
+    assert_eq!(state(&inbox, id).await, DeliveryState::Cancelled);
+    assert_eq!(hands.runs.load(Ordering::SeqCst), 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_delivery_that_is_leased_and_not_begun_never_runs() {
     let (inbox, hands) = application().await;

@@ -107,6 +107,24 @@ async fn a_key_that_comes_late_costs_an_attempt_and_not_the_message() {
     assert_eq!(inbox.drain().await.completed, 1);
 }
 
+#[inbox_contract(name = "hurried", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Hurried;
+
+#[handler(key = "hurried", retry(immediate = 3), max_attempts = 2)]
+async fn hurried(_command: Hurried) {}
+
+#[tokio::test]
+async fn a_codec_that_fails_costs_an_attempt_also_where_a_handler_is_repeated_at_once() {
+    let cipher = Cipher::default();
+    let inbox = inbox(cipher.clone()).await;
+    inbox.schedule(Hurried).await;
+    cipher.has_no_key.store(true, Ordering::SeqCst);
+    assert_eq!(inbox.drain().await.retried, 1);
+    inbox.advance(Duration::from_hours(1));
+    assert_eq!(inbox.drain().await.dead, 1);
+}
+
 #[tokio::test]
 async fn an_envelope_that_was_prepared_without_the_codec_is_encoded_when_it_is_accepted() {
     let inbox = inbox(Cipher::default()).await;

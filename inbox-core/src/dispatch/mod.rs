@@ -1,5 +1,6 @@
 //! A request on its way to its handler: what stands around it, and in which order.
 
+mod begin;
 mod decode;
 mod layers;
 mod panic;

@@ -9,6 +9,7 @@ use tower::{Service, ServiceExt as _};
 use tracing::Instrument as _;
 
 use super::Layers;
+use super::begin::Begin;
 use super::panic::CatchPanic;
 use super::retry::Repeat;
 use super::transaction::InTransaction;
@@ -50,15 +51,16 @@ impl Pipeline {
         let repeat = Repeat(Arc::clone(&limits));
         let transactions = transactions.filter(|it| handler.borrows(it.provides()));
         let service = match (transactions, descriptor.options.timeout) {
-            (None, Some(after)) => erased(Retry::new(repeat, limited(inner, after))),
-            (None, None) => erased(Retry::new(repeat, inner)),
+            (None, Some(after)) => erased(Retry::new(repeat, limited(Begin(inner), after))),
+            (None, None) => erased(Retry::new(repeat, Begin(inner))),
             (Some(transactions), after) => {
                 let inner = match after {
                     Some(after) => erased(limited(inner, after)),
                     None => erased(inner),
                 };
                 let (transactions, limits) = (Arc::clone(transactions), Arc::clone(&limits));
-                erased(Retry::new(repeat, InTransaction::service(transactions, limits, inner)))
+                let inner = InTransaction::service(transactions, limits, inner);
+                erased(Retry::new(repeat, Begin(inner)))
             }
         };
         Self { descriptor, limits, service, is_transactional: transactions.is_some() }
@@ -114,10 +116,13 @@ pub(super) fn settlements(
 }
 
 /// `inner`, stopped after a while.
-fn limited(
-    inner: CatchPanic<HandlerService>,
+fn limited<S>(
+    inner: S,
     after: Duration,
-) -> MapErr<Timeout<CatchPanic<HandlerService>>, impl FnOnce(BoxError) -> HandlerError + Clone> {
+) -> MapErr<Timeout<S>, impl FnOnce(BoxError) -> HandlerError + Clone>
+where
+    S: Service<Request, Response = Outcomes, Error = HandlerError>,
+{
     Timeout::new(inner, after).map_err(move |error: BoxError| match error.is::<Elapsed>() {
         true => HandlerError::TimedOut { after },
         false => HandlerError::from_layer(error),

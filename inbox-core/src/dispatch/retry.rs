@@ -37,7 +37,11 @@ impl Policy<Request, Outcomes, HandlerError> for Repeat {
             Decision::Settle(_) => return None,
         };
         *request = next;
-        Some(Box::pin(tokio::time::sleep(after)))
+        // Asked to stop meanwhile, it is not begun again, and need not wait for that.
+        let stopped = request.cancellation().clone();
+        Some(Box::pin(async move {
+            stopped.run_until_cancelled_owned(tokio::time::sleep(after)).await;
+        }))
     }
 
     fn clone_request(&mut self, request: &Request) -> Option<Request> {

@@ -33,7 +33,7 @@ impl InTransaction {
         let provides = self.transactions.provides();
         let transaction =
             self.transactions.begin().await.map_err(|error| match error.is_transient() {
-                true => HandlerError::Conflict(Box::new(HandlerError::Layer(error.into()))),
+                true => HandlerError::TransactionNotBegun(error),
                 false => HandlerError::Layer(error.into()),
             })?;
         request.lend_any(provides, transaction);

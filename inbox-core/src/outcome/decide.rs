@@ -98,7 +98,9 @@ pub fn decide(tries: Tries, outcome: &Outcome, limits: &RetryLimits, chance: u64
 
 fn failed(tries: Tries, error: &HandlerError, limits: &RetryLimits, chance: u64) -> Decision {
     let error = match error {
-        HandlerError::Conflict(_) if tries.stopped.is_none() && tries.conflicts < CONFLICTS => {
+        HandlerError::Conflict(_) | HandlerError::TransactionNotBegun(_)
+            if tries.stopped.is_none() && tries.conflicts < CONFLICTS =>
+        {
             return Decision::BeginAgain(CONFLICT_PAUSE * 2_u32.pow(tries.conflicts));
         }
         HandlerError::Conflict(error) => error,
@@ -114,8 +116,11 @@ fn failed(tries: Tries, error: &HandlerError, limits: &RetryLimits, chance: u64)
             Settlement::Dead { reason: DeadReason::Unreadable, error: error.into() }
         }
         // Nothing was committed. The lost ones are another worker's; the others of their run are as if
-        // they had not been tried.
-        HandlerError::LeaseLost { .. } => Settlement::Release,
+        // they had not been tried. Nor was one whose transaction could not be begun: an outage of the store
+        // costs no attempt.
+        HandlerError::LeaseLost { .. } | HandlerError::TransactionNotBegun(_) => {
+            Settlement::Release
+        }
         // The shutdown or an outage of the store cut it short, which is no fault of its own.
         _ if matches!(tries.stopped, Some(CancelCause::Shutdown | CancelCause::LeaseLost)) => {
             Settlement::Release

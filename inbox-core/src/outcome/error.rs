@@ -75,6 +75,10 @@ pub enum HandlerError {
     /// its deliveries are settled with it, and no later write changes that.
     #[error("whether the handler's transaction was committed is not known")]
     Unsure(#[source] StoreError),
+    /// The handler's transaction could not be begun for a reason that may pass, such as a database that
+    /// restarts. The handler never ran.
+    #[error("the handler's transaction could not be begun")]
+    TransactionNotBegun(#[source] StoreError),
     /// The handler's transaction was rolled back because it met another one, or lost its connection: the
     /// run may pass if it is repeated. Holds what the run came to.
     #[error(transparent)]

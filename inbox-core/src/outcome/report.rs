@@ -16,6 +16,7 @@ impl From<&HandlerError> for ErrorReport {
             HandlerError::Undecodable { .. } => "undecodable",
             HandlerError::Unreadable { .. } => "unreadable",
             HandlerError::Layer(_) => "layer",
+            HandlerError::TransactionNotBegun(_) => "transaction-not-begun",
             HandlerError::Rejected(_) => "rejected",
             HandlerError::Panicked { .. } => "panic",
             HandlerError::TimedOut { .. } => "timeout",

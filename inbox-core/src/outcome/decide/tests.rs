@@ -110,6 +110,20 @@ fn a_run_that_a_shutdown_or_an_outage_cut_short_is_given_back_unless_it_succeede
 }
 
 #[test]
+fn a_transaction_that_cannot_be_begun_costs_no_attempt() {
+    let error = StoreError::new(StoreErrorKind::Busy, "starting up");
+    let outcome = Outcome::Failed(HandlerError::TransactionNotBegun(error));
+    for conflicts in 0..CONFLICTS {
+        let decision = decide(Tries { conflicts, ..attempt(1) }, &outcome, &limits(1, 5), 0);
+        assert!(matches!(decision, Decision::BeginAgain(_)), "{decision:?}");
+    }
+    let last = Tries { conflicts: CONFLICTS, ..attempt(1) };
+    assert_eq!(settled(last, &outcome, &limits(1, 5)), Settlement::Release);
+    let stopped = Tries { stopped: Some(CancelCause::Operator), ..attempt(1) };
+    assert_eq!(settled(stopped, &outcome, &limits(1, 5)), Settlement::Release);
+}
+
+#[test]
 fn a_conflict_is_repeated_a_few_times_with_growing_pauses_and_then_is_the_error_it_was() {
     let outcome = Outcome::Failed(HandlerError::Conflict(Box::new(failure())));
     let mut last = Duration::ZERO;

@@ -21,6 +21,7 @@
 
 mod beats;
 mod chore;
+mod clocks;
 mod heartbeat;
 mod list;
 mod log;

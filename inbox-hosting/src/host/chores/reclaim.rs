@@ -5,6 +5,7 @@ use tokio::time::Instant;
 
 use super::ChoreName;
 use super::chore::{Chore, Round};
+use super::clocks::Clocks;
 use super::log::DeliveryLog;
 use super::pages::{MOST, PAGE};
 use crate::Inbox;
@@ -17,9 +18,11 @@ impl ChoreName {
 }
 
 /// Takes expired leases away from vanished workers. Not before the store has worked for as long as it takes
-/// every living host to renew its leases: after an outage or a failover, all of them have expired. A host that
-/// cannot renew its own leases reclaims nothing either: it would take them from itself, and count crashes.
+/// every living host to renew its leases: after an outage or a failover, all of them have expired; and so after
+/// this machine stood still, of which other hosts may be a part. A host that cannot renew its own leases reclaims
+/// nothing either: it would take them from itself, and count crashes.
 pub(super) struct Reclaim {
+    clocks: Clocks,
     /// Whether the last call did not succeed: the store may be away.
     is_away: bool,
     /// Nothing is reclaimed before.
@@ -31,12 +34,14 @@ impl<S: Store> Chore<S> for Reclaim {
     const INTERVAL: Duration = Duration::from_secs(1);
 
     fn begin(_: &Shared<S>) -> Self {
-        Self { is_away: true, not_before: Instant::now() }
+        Self { clocks: Clocks::now(), is_away: true, not_before: Instant::now() }
     }
 
     async fn round(&mut self, shared: &Shared<S>) -> Result<Round, StoreError> {
         let inbox = &shared.inbox;
-        if shared.leases.is_overdue() {
+        let stood_still = self.clocks.gap(Clocks::now()) >= longest_gap(shared.leases.duration());
+        self.clocks = Clocks::now();
+        if stood_still || shared.leases.is_overdue() {
             self.is_away = true;
             return Ok(Round::TooEarly);
         }
@@ -52,7 +57,7 @@ impl<S: Store> Chore<S> for Reclaim {
         // Until it has succeeded: it may be dropped while it waits.
         self.is_away = true;
         let reclaimed = reclaim_expired(inbox).await?;
-        self.is_away = false;
+        (self.is_away, self.clocks) = (false, Clocks::now());
         if reclaimed.moved() > 0 {
             tracing::warn!(
                 target: "inbox::lease",
@@ -65,6 +70,12 @@ impl<S: Store> Chore<S> for Reclaim {
         }
         Ok(Round::Done)
     }
+}
+
+/// The time between two rounds from which on leases may have expired that their hosts had no chance to renew. A
+/// lease is renewed with two thirds of it left, so a shorter gap does no harm.
+fn longest_gap(lease: Duration) -> Duration {
+    (lease / 3).max(Duration::from_secs(10))
 }
 
 /// Reclaims expired leases, and answers what became of their deliveries.

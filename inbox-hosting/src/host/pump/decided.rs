@@ -111,9 +111,10 @@ impl Decided {
 
 /// What becomes of a delivery whose handler does not run.
 pub(super) fn decided(tries: Tries, outcome: &Outcome, limits: &RetryLimits) -> Settlement {
+    // Nothing ran that could be repeated at once.
+    let tries = Tries { immediate: u32::MAX, conflicts: u32::MAX, ..tries };
     match decide(tries, outcome, limits, fastrand::u64(..)) {
         Decision::Settle(settlement) => settlement,
-        // Nothing ran that could be repeated.
         Decision::Repeat(_) | Decision::BeginAgain(_) => Settlement::Release,
     }
 }

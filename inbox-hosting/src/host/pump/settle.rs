@@ -118,12 +118,20 @@ async fn write<S: Store>(shared: Arc<Shared<S>>, group: Vec<Decided>) -> Written
         }
         Err(error) => error,
     };
-    // One of them may be to blame, so each is tried alone, once.
-    let mut settled = Vec::with_capacity(group.len());
+    // One of them may be to blame, so each is tried alone, once; unless it is the store that is in trouble.
+    let (mut settled, mut error) = (Vec::with_capacity(group.len()), error);
     for one in group {
-        let written = shared.settle(std::slice::from_ref(&one), &mut lookup).await;
-        let written = written.inspect_err(|error| one.log_unwritten(error));
-        settled.push((one, written.ok().and_then(|written| written.into_iter().next())));
+        let mut written = None;
+        if is_rows_fault(&error) {
+            match shared.settle(std::slice::from_ref(&one), &mut lookup).await {
+                Ok(answers) => written = answers.into_iter().next(),
+                Err(failed) => error = failed,
+            }
+        }
+        if written.is_none() {
+            one.log_unwritten(&error);
+        }
+        settled.push((one, written));
     }
     let is_unwritten = settled.iter().any(|(_, written)| written.is_none());
     Written { settled, error: is_unwritten.then_some(error) }
@@ -145,11 +153,15 @@ async fn try_write<S: Store>(
         tried += 1;
         let is_over = !group.iter().any(|one| shared.leases.is_held(one.settle.token));
         // What is not the store's trouble may be one row's fault: then the others should not wait.
-        let is_row = matches!(error.kind(), StoreErrorKind::Other | StoreErrorKind::Corrupt);
-        let is_hopeless = is_row && begun.elapsed() >= shared.leases.duration() / 10;
+        let is_hopeless = is_rows_fault(&error) && begun.elapsed() >= shared.leases.duration() / 10;
         if is_over || is_hopeless || shared.tries.is_some_and(|most| tried >= most) {
             return Err(error);
         }
         sleep(pause.next()).await;
     }
+}
+
+/// Whether it may be the fault of one row, and not the trouble of a store.
+fn is_rows_fault(error: &StoreError) -> bool {
+    matches!(error.kind(), StoreErrorKind::Other | StoreErrorKind::Corrupt)
 }
