@@ -269,22 +269,25 @@ keyed AS MATERIALIZED (
 ) AS lane ON true
     WHERE found.ordering_key IS NOT NULL
 ),
--- A lane that nobody is in is for the oldest of its key, also among those that others have locked. In the order
--- of keys, so that no two claims wait for each other.
+-- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
+-- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
 won AS (
     INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, oldest.tenant, oldest.ordering_key, oldest.message_id, $4, clock.now
-    FROM clock, first, (
-        SELECT DISTINCT ON (tenant, ordering_key) tenant, ordering_key, message_id, seq
-        FROM keyed
-        WHERE head IS NULL
-        ORDER BY tenant, ordering_key, seq
-    ) AS oldest
-    CROSS JOIN LATERAL inbox.lane_next(first.key, oldest.tenant, oldest.ordering_key) AS next
-    WHERE next.message_id = oldest.message_id AND next.handler_key = $4
-    ORDER BY oldest.tenant, oldest.ordering_key
+    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
+    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
+    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
+    -- Not for one that somebody is about to take away, who would not know of the lane.
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready AS ready
+        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS still
+    WHERE NOT oldest.waits
+    ORDER BY open.tenant, open.ordering_key
     ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id
+    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
 ),
 -- As the lane is now: it may have been handed to this one meanwhile.
 behind AS MATERIALIZED (
@@ -305,7 +308,7 @@ fit AS MATERIALIZED (
     SELECT found.*
     FROM found
     WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won))
+       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
        OR row IN (SELECT row FROM behind WHERE is_head)
     LIMIT $14
 ),
@@ -323,7 +326,7 @@ moved AS (
         SELECT keyed.row
         FROM keyed
         JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND keyed.message_id <> won.message_id
+        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
         UNION ALL
         SELECT row FROM crowded
     ))
@@ -438,22 +441,25 @@ keyed AS MATERIALIZED (
 ) AS lane ON true
     WHERE found.ordering_key IS NOT NULL
 ),
--- A lane that nobody is in is for the oldest of its key, also among those that others have locked. In the order
--- of keys, so that no two claims wait for each other.
+-- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
+-- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
 won AS (
     INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, oldest.tenant, oldest.ordering_key, oldest.message_id, $4, clock.now
-    FROM clock, first, (
-        SELECT DISTINCT ON (tenant, ordering_key) tenant, ordering_key, message_id, seq
-        FROM keyed
-        WHERE head IS NULL
-        ORDER BY tenant, ordering_key, seq
-    ) AS oldest
-    CROSS JOIN LATERAL inbox.lane_next(first.key, oldest.tenant, oldest.ordering_key) AS next
-    WHERE next.message_id = oldest.message_id AND next.handler_key = $4
-    ORDER BY oldest.tenant, oldest.ordering_key
+    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
+    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
+    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
+    -- Not for one that somebody is about to take away, who would not know of the lane.
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready AS ready
+        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS still
+    WHERE NOT oldest.waits
+    ORDER BY open.tenant, open.ordering_key
     ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id
+    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
 ),
 -- As the lane is now: it may have been handed to this one meanwhile.
 behind AS MATERIALIZED (
@@ -474,7 +480,7 @@ fit AS MATERIALIZED (
     SELECT found.*
     FROM found
     WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won))
+       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
        OR row IN (SELECT row FROM behind WHERE is_head)
     LIMIT $14
 ),
@@ -519,7 +525,7 @@ moved AS (
         SELECT keyed.row
         FROM keyed
         JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND keyed.message_id <> won.message_id
+        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
         UNION ALL
         SELECT row FROM crowded
     ))
@@ -709,22 +715,25 @@ keyed AS MATERIALIZED (
 ) AS lane ON true
     WHERE found.ordering_key IS NOT NULL
 ),
--- A lane that nobody is in is for the oldest of its key, also among those that others have locked. In the order
--- of keys, so that no two claims wait for each other.
+-- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
+-- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
 won AS (
     INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, oldest.tenant, oldest.ordering_key, oldest.message_id, $4, clock.now
-    FROM clock, first, (
-        SELECT DISTINCT ON (tenant, ordering_key) tenant, ordering_key, message_id, seq
-        FROM keyed
-        WHERE head IS NULL
-        ORDER BY tenant, ordering_key, seq
-    ) AS oldest
-    CROSS JOIN LATERAL inbox.lane_next(first.key, oldest.tenant, oldest.ordering_key) AS next
-    WHERE next.message_id = oldest.message_id AND next.handler_key = $4
-    ORDER BY oldest.tenant, oldest.ordering_key
+    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
+    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
+    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
+    -- Not for one that somebody is about to take away, who would not know of the lane.
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready AS ready
+        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS still
+    WHERE NOT oldest.waits
+    ORDER BY open.tenant, open.ordering_key
     ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id
+    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
 ),
 -- As the lane is now: it may have been handed to this one meanwhile.
 behind AS MATERIALIZED (
@@ -745,7 +754,7 @@ fit AS MATERIALIZED (
     SELECT found.*
     FROM found
     WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won))
+       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
        OR row IN (SELECT row FROM behind WHERE is_head)
     LIMIT $14
 ),
@@ -763,7 +772,7 @@ moved AS (
         SELECT keyed.row
         FROM keyed
         JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND keyed.message_id <> won.message_id
+        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
         UNION ALL
         SELECT row FROM crowded
     ))
@@ -878,22 +887,25 @@ keyed AS MATERIALIZED (
 ) AS lane ON true
     WHERE found.ordering_key IS NOT NULL
 ),
--- A lane that nobody is in is for the oldest of its key, also among those that others have locked. In the order
--- of keys, so that no two claims wait for each other.
+-- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
+-- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
 won AS (
     INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, oldest.tenant, oldest.ordering_key, oldest.message_id, $4, clock.now
-    FROM clock, first, (
-        SELECT DISTINCT ON (tenant, ordering_key) tenant, ordering_key, message_id, seq
-        FROM keyed
-        WHERE head IS NULL
-        ORDER BY tenant, ordering_key, seq
-    ) AS oldest
-    CROSS JOIN LATERAL inbox.lane_next(first.key, oldest.tenant, oldest.ordering_key) AS next
-    WHERE next.message_id = oldest.message_id AND next.handler_key = $4
-    ORDER BY oldest.tenant, oldest.ordering_key
+    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
+    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
+    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
+    -- Not for one that somebody is about to take away, who would not know of the lane.
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready AS ready
+        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS still
+    WHERE NOT oldest.waits
+    ORDER BY open.tenant, open.ordering_key
     ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id
+    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
 ),
 -- As the lane is now: it may have been handed to this one meanwhile.
 behind AS MATERIALIZED (
@@ -914,7 +926,7 @@ fit AS MATERIALIZED (
     SELECT found.*
     FROM found
     WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won))
+       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
        OR row IN (SELECT row FROM behind WHERE is_head)
     LIMIT $14
 ),
@@ -959,7 +971,7 @@ moved AS (
         SELECT keyed.row
         FROM keyed
         JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND keyed.message_id <> won.message_id
+        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
         UNION ALL
         SELECT row FROM crowded
     ))
@@ -1149,22 +1161,25 @@ keyed AS MATERIALIZED (
 ) AS lane ON true
     WHERE found.ordering_key IS NOT NULL
 ),
--- A lane that nobody is in is for the oldest of its key, also among those that others have locked. In the order
--- of keys, so that no two claims wait for each other.
+-- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
+-- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
 won AS (
     INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, oldest.tenant, oldest.ordering_key, oldest.message_id, $4, clock.now
-    FROM clock, first, (
-        SELECT DISTINCT ON (tenant, ordering_key) tenant, ordering_key, message_id, seq
-        FROM keyed
-        WHERE head IS NULL
-        ORDER BY tenant, ordering_key, seq
-    ) AS oldest
-    CROSS JOIN LATERAL inbox.lane_next(first.key, oldest.tenant, oldest.ordering_key) AS next
-    WHERE next.message_id = oldest.message_id AND next.handler_key = $4
-    ORDER BY oldest.tenant, oldest.ordering_key
+    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
+    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
+    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
+    -- Not for one that somebody is about to take away, who would not know of the lane.
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready AS ready
+        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS still
+    WHERE NOT oldest.waits
+    ORDER BY open.tenant, open.ordering_key
     ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id
+    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
 ),
 -- As the lane is now: it may have been handed to this one meanwhile.
 behind AS MATERIALIZED (
@@ -1185,7 +1200,7 @@ fit AS MATERIALIZED (
     SELECT found.*
     FROM found
     WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won))
+       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
        OR row IN (SELECT row FROM behind WHERE is_head)
     LIMIT $14
 ),
@@ -1203,7 +1218,7 @@ moved AS (
         SELECT keyed.row
         FROM keyed
         JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND keyed.message_id <> won.message_id
+        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
         UNION ALL
         SELECT row FROM crowded
     ))
@@ -1318,22 +1333,25 @@ keyed AS MATERIALIZED (
 ) AS lane ON true
     WHERE found.ordering_key IS NOT NULL
 ),
--- A lane that nobody is in is for the oldest of its key, also among those that others have locked. In the order
--- of keys, so that no two claims wait for each other.
+-- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
+-- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
 won AS (
     INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, oldest.tenant, oldest.ordering_key, oldest.message_id, $4, clock.now
-    FROM clock, first, (
-        SELECT DISTINCT ON (tenant, ordering_key) tenant, ordering_key, message_id, seq
-        FROM keyed
-        WHERE head IS NULL
-        ORDER BY tenant, ordering_key, seq
-    ) AS oldest
-    CROSS JOIN LATERAL inbox.lane_next(first.key, oldest.tenant, oldest.ordering_key) AS next
-    WHERE next.message_id = oldest.message_id AND next.handler_key = $4
-    ORDER BY oldest.tenant, oldest.ordering_key
+    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
+    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
+    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
+    -- Not for one that somebody is about to take away, who would not know of the lane.
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready AS ready
+        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS still
+    WHERE NOT oldest.waits
+    ORDER BY open.tenant, open.ordering_key
     ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id
+    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
 ),
 -- As the lane is now: it may have been handed to this one meanwhile.
 behind AS MATERIALIZED (
@@ -1354,7 +1372,7 @@ fit AS MATERIALIZED (
     SELECT found.*
     FROM found
     WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won))
+       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
        OR row IN (SELECT row FROM behind WHERE is_head)
     LIMIT $14
 ),
@@ -1399,7 +1417,7 @@ moved AS (
         SELECT keyed.row
         FROM keyed
         JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND keyed.message_id <> won.message_id
+        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
         UNION ALL
         SELECT row FROM crowded
     ))
@@ -2245,8 +2263,7 @@ SELECT count(*) FROM next;
 -- ready → dead, for a key that no live host serves, not even by now.
 --
 -- Of a lane, its head alone, which keeps the lane: what comes after it waits for what is decided about it. Those
--- are put behind as by a claim (claim_shared.sql). Otherwise than there, a lane that nobody is in is for the oldest of
--- its key even if that is not among those looked at: a later call will come to it.
+-- are put behind as by a claim (claim_shared.sql).
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -2283,16 +2300,16 @@ keyed AS MATERIALIZED (
 ) AS lane ON true
     WHERE found.ordering_key IS NOT NULL
 ),
+-- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
+-- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
 won AS (
     INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
     SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
-    FROM clock, first, (
-        SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL
-    ) AS open
+    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
     CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
     -- Not for one that somebody is about to take away, who would not know of the lane.
     CROSS JOIN LATERAL (
-        SELECT ready.seq
+        SELECT 1
         FROM inbox.ready AS ready
         WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
         LIMIT 1
@@ -2301,7 +2318,7 @@ won AS (
     WHERE NOT oldest.waits
     ORDER BY open.tenant, open.ordering_key
     ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id, head_key
+    RETURNING tenant, ordering_key, message_id, head_key = $2 AS is_mine
 ),
 -- As the lane is now: it may have been handed to this one meanwhile.
 behind AS MATERIALIZED (
@@ -2324,7 +2341,7 @@ judged AS MATERIALIZED (
     UNION ALL
     SELECT row, is_head FROM behind
     UNION ALL
-    SELECT keyed.row, won.message_id = keyed.message_id AND won.head_key = $2
+    SELECT keyed.row, won.message_id = keyed.message_id AND won.is_mine
     FROM keyed
     JOIN won USING (tenant, ordering_key)
     WHERE keyed.head IS NULL

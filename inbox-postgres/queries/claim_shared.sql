@@ -14,23 +14,7 @@ keyed AS MATERIALIZED (
     LEFT JOIN LATERAL {{lane}} ON true
     WHERE found.ordering_key IS NOT NULL
 ),
--- A lane that nobody is in is for the oldest of its key, also among those that others have locked. In the order
--- of keys, so that no two claims wait for each other.
-won AS (
-    INSERT INTO :schema.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, oldest.tenant, oldest.ordering_key, oldest.message_id, $handler_key, clock.now
-    FROM clock, first, (
-        SELECT DISTINCT ON (tenant, ordering_key) tenant, ordering_key, message_id, seq
-        FROM keyed
-        WHERE head IS NULL
-        ORDER BY tenant, ordering_key, seq
-    ) AS oldest
-    CROSS JOIN LATERAL :schema.lane_next(first.key, oldest.tenant, oldest.ordering_key) AS next
-    WHERE next.message_id = oldest.message_id AND next.handler_key = $handler_key
-    ORDER BY oldest.tenant, oldest.ordering_key
-    ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id
-),
+{{lane_won}},
 -- As the lane is now: it may have been handed to this one meanwhile.
 behind AS MATERIALIZED (
     SELECT found.row, found.message_id,
@@ -43,7 +27,7 @@ fit AS MATERIALIZED (
     SELECT found.*
     FROM found
     WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won))
+       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
        OR row IN (SELECT row FROM behind WHERE is_head)
     LIMIT $limit
 ),
@@ -56,7 +40,7 @@ moved AS (
         SELECT keyed.row
         FROM keyed
         JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND keyed.message_id <> won.message_id
+        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
         UNION ALL
         SELECT row FROM crowded
     ))

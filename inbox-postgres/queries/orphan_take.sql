@@ -1,8 +1,7 @@
 -- ready → dead, for a key that no live host serves, not even by now.
 --
 -- Of a lane, its head alone, which keeps the lane: what comes after it waits for what is decided about it. Those
--- are put behind as by a claim (claim_shared.sql). Otherwise than there, a lane that nobody is in is for the oldest of
--- its key even if that is not among those looked at: a later call will come to it.
+-- are put behind as by a claim (claim_shared.sql).
 WITH clock AS MATERIALIZED (
     SELECT coalesce($now::timestamptz, clock_timestamp()) AS now
 ),
@@ -26,26 +25,7 @@ keyed AS MATERIALIZED (
     LEFT JOIN LATERAL {{lane}} ON true
     WHERE found.ordering_key IS NOT NULL
 ),
-won AS (
-    INSERT INTO :schema.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
-    FROM clock, first, (
-        SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL
-    ) AS open
-    CROSS JOIN LATERAL :schema.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
-    -- Not for one that somebody is about to take away, who would not know of the lane.
-    CROSS JOIN LATERAL (
-        SELECT ready.seq
-        FROM :schema.ready AS ready
-        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS still
-    WHERE NOT oldest.waits
-    ORDER BY open.tenant, open.ordering_key
-    ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id, head_key
-),
+{{lane_won}},
 -- As the lane is now: it may have been handed to this one meanwhile.
 behind AS MATERIALIZED (
     SELECT found.row, lane.message_id = found.message_id AND lane.head_key = $handler_key AS is_head
@@ -60,7 +40,7 @@ judged AS MATERIALIZED (
     UNION ALL
     SELECT row, is_head FROM behind
     UNION ALL
-    SELECT keyed.row, won.message_id = keyed.message_id AND won.head_key = $handler_key
+    SELECT keyed.row, won.message_id = keyed.message_id AND won.is_mine
     FROM keyed
     JOIN won USING (tenant, ordering_key)
     WHERE keyed.head IS NULL

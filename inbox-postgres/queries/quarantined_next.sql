@@ -1,4 +1,5 @@
--- The quarantined delivery that has been ready for longest, of all that this worker can read: its key and level.
+-- Keys and levels of quarantined deliveries that this worker can read: that of the one that has been ready for
+-- longest first.
 SELECT wanted.handler_key, ready.level
 FROM unnest($1::text[], $2::integer[]) AS wanted (handler_key, version)
 CROSS JOIN (VALUES (4::smallint), (5::smallint)) AS quarantined (level)
@@ -11,4 +12,3 @@ CROSS JOIN LATERAL (
     LIMIT 1
 ) AS ready
 ORDER BY ready.seq
-LIMIT 1

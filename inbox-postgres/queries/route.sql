@@ -29,7 +29,8 @@ unrouted AS MATERIALIZED (
         WHERE waiting.handler_key = '' AND waiting.contract = routed.contract
         ORDER BY waiting.position
         LIMIT $2
-        FOR UPDATE SKIP LOCKED
+        -- Not past those that another one takes: an older one may have been committed since it looked.
+        FOR UPDATE
     ) AS waiting
     LIMIT $2
 ),

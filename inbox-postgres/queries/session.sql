@@ -5,6 +5,8 @@ SET plan_cache_mode = force_generic_plan;
 SET enable_bitmapscan = off;
 SET enable_seqscan = off;
 SET jit = off;
+-- A worker that stalls between two statements of a transaction must not keep its locks.
+SET idle_in_transaction_session_timeout = '1min';
 -- What the statements rely on, whatever the database's default is: each sees what is committed when it
 -- begins.
 SET default_transaction_isolation = 'read committed'

@@ -2,4 +2,6 @@
 SET LOCAL plan_cache_mode TO DEFAULT;
 SET LOCAL enable_bitmapscan TO DEFAULT;
 SET LOCAL enable_seqscan TO DEFAULT;
-SET LOCAL jit TO DEFAULT
+SET LOCAL jit TO DEFAULT;
+-- And it may think for as long as it likes.
+SET LOCAL idle_in_transaction_session_timeout TO DEFAULT

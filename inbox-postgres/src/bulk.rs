@@ -42,6 +42,10 @@ impl BulkWriter for PostgresStore {
         Box::pin(async move {
             let mut working = self.in_time(self.connection()).await?;
             let transaction = self.in_time(begin(working.get()?, self.inner().owner)).await?;
+            // What the caller's commands are made from may take its time.
+            let thinks = "SET LOCAL idle_in_transaction_session_timeout TO DEFAULT";
+            self.in_time(async { transaction.batch_execute(thinks).await.map_err(translate) })
+                .await?;
             let mut bulk =
                 Bulk { store: self, transaction, now, receipt: BulkReceipt::default(), staged: 0 };
             loop {

@@ -49,6 +49,8 @@ pub enum Verb {
     GiveUpOrphans,
     /// `mend`.
     Mend,
+    /// `show`.
+    Show,
 }
 
 impl Verb {
@@ -284,7 +286,7 @@ impl StateStore for FaultyStore {
 
 impl Inspect for FaultyStore {
     fn show(&self, id: MessageId) -> StoreFuture<'_, Option<MessageRecord>> {
-        self.store.show(id)
+        self.meet(Verb::Show, self.store.show(id))
     }
 
     fn list(&self, filter: DeliveryFilter) -> StoreFuture<'_, Page> {

@@ -7,7 +7,7 @@ use super::settlements;
 use crate::handler::{Handler, HandlerFuture, HandlerService};
 use crate::outcome::{HandlerError, Outcomes, RetryLimits};
 use crate::request::Request;
-use crate::store::{HandlerTransactions, TransactionOutcome};
+use crate::store::{HandlerTransactions, StoreError, StoreErrorKind, TransactionOutcome};
 
 /// A handler with its timeout, in a transaction of the store's: neither the wait for the beginning nor the
 /// commit is cut off by the timeout.
@@ -32,7 +32,7 @@ impl InTransaction {
     async fn run(&self, request: Request) -> Result<Outcomes, HandlerError> {
         let provides = self.transactions.provides();
         let transaction =
-            self.transactions.begin().await.map_err(|error| match error.is_transient() {
+            self.transactions.begin().await.map_err(|error| match may_pass(&error) {
                 true => HandlerError::TransactionNotBegun(error),
                 false => HandlerError::Layer(error.into()),
             })?;
@@ -62,6 +62,11 @@ impl InTransaction {
             (Err(error), None) => Err(error),
         }
     }
+}
+
+/// Whether the store may be there again in a moment.
+fn may_pass(error: &StoreError) -> bool {
+    error.is_transient() || error.kind() == StoreErrorKind::CannotOpen
 }
 
 fn committed(

@@ -60,9 +60,14 @@ impl PostgresStore {
         // Whatever fails from here on, what was claimed goes back.
         let (claimed, quarantined) = join(self.all_of(claims), quarantined).await;
         let mut claimed = claimed?;
-        if let Some((wanted, level)) = quarantined? {
+        for (wanted, level) in quarantined? {
             let group = self.claim_quarantined(connection, request, wanted, level, now).await?;
+            // One group at a time; where a handler has no room for one, others have their turn.
+            let is_enough = group.count() > 0;
             claimed.absorb(group);
+            if is_enough {
+                break;
+            }
         }
         Ok(claimed)
     }

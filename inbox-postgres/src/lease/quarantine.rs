@@ -15,15 +15,15 @@ use crate::sql::Sql;
 const ALONE: i16 = 5;
 
 impl PostgresStore {
-    /// The key and the level of the quarantined delivery that has been ready for longest, if the worker wants
-    /// one.
+    /// The keys and the levels of quarantined deliveries, if the worker wants any: that of the one that has been
+    /// ready for longest first.
     pub(super) async fn quarantined<'a>(
         &self,
         connection: &Object,
         request: &'a LeaseRequest,
-    ) -> Result<Option<(&'a Wanted, i16)>, StoreError> {
+    ) -> Result<Vec<(&'a Wanted, i16)>, StoreError> {
         if request.quarantine.is_none() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let readable = request.wanted.iter().flat_map(|wanted| {
             let versions =
@@ -33,11 +33,16 @@ impl PostgresStore {
         let (keys, versions): (Vec<_>, Vec<_>) = readable.unzip();
         let parameters: crate::store::Parameters<'_> = &[&keys, &versions, &tenants(request)];
         let rows = self.query_on(connection, Sql::quarantined_next, parameters).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let key: &str = column(row, 0).map_err(damaged)?;
-        let level = column(row, 1).map_err(damaged)?;
-        let wanted = request.wanted.iter().find(|wanted| wanted.handler_key == key);
-        Ok(wanted.map(|wanted| (wanted, level)))
+        let mut found: Vec<(&Wanted, i16)> = Vec::new();
+        for row in &rows {
+            let key: &str = column(row, 0).map_err(damaged)?;
+            let level = column(row, 1).map_err(damaged)?;
+            let wanted = request.wanted.iter().find(|wanted| wanted.handler_key == key);
+            // A handler that reads several versions is named for each.
+            let is_known = found.iter().any(|(one, its)| one.handler_key == key && *its == level);
+            found.extend(wanted.filter(|_| !is_known).map(|wanted| (wanted, level)));
+        }
+        Ok(found)
     }
 
     /// Claims a group of them.

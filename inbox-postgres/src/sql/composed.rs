@@ -61,6 +61,7 @@ pub(super) fn composed() -> Vec<(Sql, Template)> {
         ("first", file!("parts/first")),
         ("lane", file!("parts/lane")),
         ("lane_shared", file!("parts/lane_shared")),
+        ("lane_won", file!("parts/lane_won")),
     ];
     let parameters = vec!["now", "handler_key", "alive_for", "limit", "reason", "error"];
     let orphans = Template { parameters, ..part(file!("orphan_take"), &lanes) };
@@ -126,6 +127,7 @@ fn claim(text: &'static str, limits: Option<&'static str>, tenants: Tenants) -> 
     if let Some(limits) = limits {
         parts.push(("lane", file!("parts/lane")));
         parts.push(("lane_shared", file!("parts/lane_shared")));
+        parts.push(("lane_won", file!("parts/lane_won")));
         parts.push(("limits", limits));
         parameters.push("limit");
         if limits == LIMITED {

@@ -65,6 +65,7 @@ macro_rules! __conformance_cases {
                 a_first_vanished_worker_accuses_no_one
                 what_two_workers_vanished_with_is_leased_only_where_that_is_wanted
                 quarantined_deliveries_are_leased_in_groups_of_the_size_that_is_wanted
+                a_quarantined_delivery_that_has_no_room_holds_up_no_other
                 one_with_which_a_third_worker_vanished_is_leased_alone
                 a_quarantined_delivery_shares_no_lease_with_others
                 a_quarantined_delivery_keeps_no_other_back
@@ -127,6 +128,7 @@ macro_rules! __conformance_cases {
                 a_lane_knows_no_priorities
                 one_that_is_delayed_takes_its_turn_when_it_is_due
                 a_head_that_this_worker_cannot_read_is_left_to_one_that_can
+                what_is_behind_a_head_that_nobody_reads_is_in_nobodys_way
                 what_waited_for_a_route_goes_before_what_came_later
                 the_order_holds_around_a_route_that_was_retired
                 what_was_accepted_together_is_routed_in_that_order

@@ -90,3 +90,25 @@ async fn a_group_that_is_refused_comes_back_with_its_leases() {
     assert!(begun.elapsed() < Duration::from_mins(3), "{:?}", begun.elapsed());
     host.shutdown(Duration::ZERO).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_settlement_without_an_answer_is_over_where_nobody_may_look_it_up() {
+    let gate = Gate::default();
+    let (inbox, store) = faulty(&gate).await;
+    // Done, and nobody hears of it; and this role sees no delivery.
+    store.trouble(Verb::Settle, Trouble::AnswersNothing, 1);
+    store.trouble(Verb::Show, Trouble::Fails(StoreErrorKind::ReadOnly), u32::MAX);
+    // Under one lease, which is renewed for as long as the other one runs.
+    schedule(inbox.scheduler(), [0], What::Wait).await;
+    schedule(inbox.scheduler(), [1], What::Pass).await;
+    let host = inbox.start().unwrap();
+    gate.until(|seen| seen.ended.contains_key(&1)).await;
+    health_is(&inbox, |health| health.load.unsettled == 0).await;
+    gate.permit(1);
+    gate.until(|seen| seen.ended.contains_key(&0)).await;
+    health_is(&inbox, |health| health.load.unsettled == 0).await;
+    let counts = store.counts().await.unwrap();
+    assert!(counts.iter().all(|count| count.state == DeliveryState::Completed), "{counts:?}");
+    assert_eq!(gate.seen().began.get(&1), Some(&1), "it ran once");
+    host.shutdown(Duration::ZERO).await;
+}

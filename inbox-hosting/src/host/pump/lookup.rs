@@ -45,7 +45,12 @@ impl<S: Store> Shared<S> {
             if written.is_ok() {
                 continue;
             }
-            let record = self.inbox.port().show(one.settle.message_id).await?;
+            let record = match self.inbox.port().show(one.settle.message_id).await {
+                Ok(record) => record,
+                // Whoever has not the right to look cannot know: to ask again is no use.
+                Err(error) if error.kind() == StoreErrorKind::ReadOnly => break,
+                Err(error) => return Err(error),
+            };
             let mut deliveries = record.into_iter().flat_map(|record| record.deliveries);
             if let Some(found) = deliveries.find(|found| is_settled_as(found, one)) {
                 *written = Ok(found.state);

@@ -55,6 +55,29 @@ pub async fn what_two_workers_vanished_with_is_leased_only_where_that_is_wanted(
     assert_eq!(one.deliveries[0].attempt, 1, "nothing was counted");
 }
 
+pub async fn a_quarantined_delivery_that_has_no_room_holds_up_no_other(
+    database: &dyn TestDatabase,
+) {
+    let mut bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    bench.register("mail", "send").await;
+    bench.accept_one(envelope("pay")).await;
+    let free = bench.accept_one(envelope("mail")).await;
+    let one = Terms { fleet: Some(NonZeroU32::MIN), ..Terms::default() };
+    let both = || vec![Wanted { terms: one, ..wanted("charge", 9) }, wanted("send", 9)];
+    for _ in 0..2 {
+        assert_eq!(bench.lease_wanted(both()).await.len(), 2);
+        bench.pass(HOLD);
+        assert_eq!(bench.reclaim(10).await.returned(), 2);
+    }
+    let busy = bench.accept_one(envelope("pay")).await;
+    for (quarantine, expected) in [(None, busy), (NonZeroU32::new(9), free)] {
+        let request = LeaseRequest { quarantine, ..bench.request(both()) };
+        let held = bench.lease_requested(request).await;
+        assert_eq!(ids(&held), [expected], "the one that is oldest has no room");
+    }
+}
+
 pub async fn quarantined_deliveries_are_leased_in_groups_of_the_size_that_is_wanted(
     database: &dyn TestDatabase,
 ) {

@@ -2,7 +2,9 @@ use inbox_core::schedule::{Priority, Start};
 use inbox_core::store::Wanted;
 
 use crate::conformance::TestDatabase;
-use crate::conformance::kit::{Bench, DONE, SECOND, ids, of_tenant, ordered, route_of, wanted};
+use crate::conformance::kit::{
+    Bench, DONE, SECOND, envelope, ids, of_tenant, ordered, route_of, wanted,
+};
 
 pub async fn every_handler_of_an_event_has_lanes_of_its_own(database: &dyn TestDatabase) {
     let bench = Bench::open(database).await;
@@ -99,6 +101,35 @@ pub async fn one_that_is_delayed_takes_its_turn_when_it_is_due(database: &dyn Te
         assert_eq!(held.id(), expected);
         bench.settled(&held, DONE).await;
     }
+}
+
+pub async fn what_is_behind_a_head_that_nobody_reads_is_in_nobodys_way(
+    database: &dyn TestDatabase,
+) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    let keys: Vec<_> = (0..10).map(|nth| format!("key-{nth}")).collect();
+    for key in &keys {
+        let mut newer = ordered("pay", key);
+        newer.message.version = 2;
+        bench.accept_one(newer).await;
+    }
+    for key in &keys {
+        bench.accept_one(ordered("pay", key)).await;
+    }
+    let free = [ordered("pay", "other"), envelope("pay")];
+    let expected: Vec<_> = free.iter().map(|envelope| envelope.message.id).collect();
+    bench.accept(free.into()).await;
+    // Fewer than those that are in front.
+    assert_eq!(ids(&bench.lease("charge", 3).await), expected, "in one call");
+    let reads_both = Wanted { versions: vec![1, 2], ..wanted("charge", 100) };
+    let heads = bench.lease_wanted(vec![reads_both.clone()]).await;
+    assert_eq!(heads.len(), keys.len());
+    for head in &heads {
+        assert_eq!(head.delivery.message.version, 2, "the order holds");
+        bench.settled(head, DONE).await;
+    }
+    assert_eq!(bench.lease("charge", 100).await.len(), keys.len());
 }
 
 pub async fn a_head_that_this_worker_cannot_read_is_left_to_one_that_can(
