@@ -12,6 +12,7 @@ use crate::drain::Drain;
 use crate::measure::{Measure, per_second};
 use crate::ours::Ours;
 use crate::place::Place;
+use crate::recovery::Recovered;
 use crate::report::Report;
 use crate::side::Side;
 use crate::warm;
@@ -84,7 +85,8 @@ pub(crate) async fn build(
     calls: &Calls,
 ) -> Result<Inbox<PostgresStore>> {
     let builder = Inbox::builder(ours.store().clone()).only_handlers([handler]);
-    Ok(builder.state(calls.clone()).build().await?)
+    // Every handler of this program is checked, also those that do not run.
+    Ok(builder.state(calls.clone()).state(Recovered::none()).build().await?)
 }
 
 /// Works off what is stored, and answers how long it took.

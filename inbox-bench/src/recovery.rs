@@ -33,7 +33,14 @@ const BACKLOG: usize = 1_000_000;
 
 /// Counts what was recovered, and not the backlog.
 #[derive(Clone)]
-struct Recovered(Calls);
+pub(crate) struct Recovered(Calls);
+
+impl Recovered {
+    /// For hosts on which nothing is recovered.
+    pub(crate) fn none() -> Self {
+        Self(Calls::counted(usize::MAX))
+    }
+}
 
 #[handler(key = "bench.held")]
 async fn held(command: Held, State(Recovered(calls)): State<Recovered>) {
