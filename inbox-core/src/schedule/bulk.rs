@@ -9,6 +9,9 @@ impl<S: BulkWriter> Scheduler<S> {
     /// What has an idempotency key is recognised if it was accepted before; whether its payload is
     /// the same is not compared.
     ///
+    /// A load keeps no order among its commands that share an ordering key, if they have idempotency keys
+    /// too: [`schedule_all`](Self::schedule_all) does.
+    ///
     /// If the future is dropped before it is done, nothing is stored, unless the store was about to say
     /// that all is.
     ///
