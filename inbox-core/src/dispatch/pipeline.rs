@@ -22,8 +22,8 @@ use crate::settle::Settlement;
 use crate::store::HandlerTransactions;
 
 /// A handler with everything that stands around it, in this order from the outside: span, panics,
-/// immediate retries, the store's transaction if the handler takes one, timeout, panics again, the
-/// user's layers, the handler.
+/// immediate retries, whether it was asked to stop, the store's transaction if the handler takes one,
+/// timeout, panics again, the user's layers, the handler.
 ///
 /// A panic is caught twice: inside the retries, which may repeat it, and outside of all, where a
 /// layer or a stopped handler may still panic.

@@ -73,7 +73,8 @@ impl<S: Store> Chore<S> for Reclaim {
 }
 
 /// The time between two rounds from which on leases may have expired that their hosts had no chance to renew. A
-/// lease is renewed with two thirds of it left, so a shorter gap does no harm.
+/// lease is renewed with two thirds of it left, so a shorter gap does no harm. Not less than a busy machine may
+/// leave between two rounds, or it would never reclaim anything.
 fn longest_gap(lease: Duration) -> Duration {
     (lease / 3).max(Duration::from_secs(10))
 }
