@@ -130,7 +130,7 @@ CREATE TABLE inbox_waiting (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX inbox_waiting_due ON inbox_waiting (due_at) WHERE handler_key <> '';
-CREATE INDEX inbox_waiting_route ON inbox_waiting (position, contract) WHERE handler_key = '';
+CREATE INDEX inbox_waiting_route ON inbox_waiting (contract, position) WHERE handler_key = '';
 CREATE INDEX inbox_waiting_route_lane ON inbox_waiting (contract, tenant, ordering_key)
     WHERE handler_key = '' AND ordering_key IS NOT NULL;
 
