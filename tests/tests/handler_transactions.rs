@@ -41,11 +41,12 @@ async fn book(batch: Batch<Book>, page: &mut Page) -> Vec<Outcome> {
     outcomes
 }
 
-/// What a commit answers instead of settling, so often.
+/// What a commit answers instead of settling, or a begin instead of beginning, so often.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum First {
     LosesOne(u32),
     Conflicts(u32),
+    CannotBegin(u32),
 }
 
 struct Pages {
@@ -63,6 +64,11 @@ impl HandlerTransactions for Pages {
     }
 
     fn begin(&self) -> TransactionFuture<'_, Result<HandlerTransaction, StoreError>> {
+        if let First::CannotBegin(times @ 1..) = &mut *self.first.lock().unwrap() {
+            *times -= 1;
+            let error = StoreError::new(StoreErrorKind::CannotOpen, "starting up");
+            return Box::pin(async { Err(error) });
+        }
         Box::pin(async { Ok(Box::new(Page(Vec::new())) as HandlerTransaction) })
     }
 
@@ -160,6 +166,18 @@ async fn what_may_pass_begins_again_within_the_attempt_but_not_for_ever() {
     store.heal();
     assert_eq!(inbox.process_pending().await.unwrap().retried, 3);
     assert_eq!(pages.seen.lock().unwrap().len(), 5);
+}
+
+#[tokio::test]
+async fn a_transaction_that_cannot_be_begun_costs_no_attempt() {
+    let (pages, store) = application(First::CannotBegin(7)).await;
+    let inbox = Inbox::builder(store.clone()).max_attempts(1).build().await.unwrap();
+    schedule(&inbox).await;
+    store.heal();
+    let report = inbox.process_pending().await.unwrap();
+    assert_eq!((report.released, report.completed, report.dead), (3, 3, 0), "{report:?}");
+    assert_eq!(*pages.seen.lock().unwrap(), [vec![1, 2, 3]], "the handler ran once");
+    assert!(pages.first.lock().unwrap().eq(&First::CannotBegin(0)));
 }
 
 #[tokio::test]

@@ -78,7 +78,7 @@ pub(super) async fn run<S: Store>(
     Finished { decided: all, took: began.elapsed() }
 }
 
-/// Says in the delivery's span why its handler ended it: nobody else keeps the reason.
+/// Says in the delivery's span why its handler ended it, or did not begin: nobody else keeps the reason.
 fn log_reason(attempt: &Attempt, outcome: &Outcome) {
     attempt.span().in_scope(|| match outcome {
         Outcome::Discard { reason } => {
@@ -86,6 +86,9 @@ fn log_reason(attempt: &Attempt, outcome: &Outcome) {
         }
         Outcome::Cancel { reason } => {
             tracing::info!(target: "inbox::dispatch", reason, "handler cancelled the delivery");
+        }
+        Outcome::Failed(HandlerError::TransactionNotBegun(error)) => {
+            tracing::warn!(target: "inbox::dispatch", %error, "transaction not begun");
         }
         _ => {}
     });
