@@ -5,7 +5,7 @@ use std::sync::Arc;
 use inbox_core::dispatch::{Layers, Pipeline};
 use inbox_core::outcome::RetryLimits;
 use inbox_core::registry::Registry;
-use inbox_core::store::{HandlerTransactions, KnownRoute, Route, Terms, Wanted};
+use inbox_core::store::{HandlerTransactions, KnownRoute, Route, Runs, Terms, Wanted};
 
 /// The handlers of one host, each with all that stands around it.
 #[derive(Debug)]
@@ -131,5 +131,6 @@ fn terms(handler: &Pipeline) -> Terms {
         after_dead: options.after_dead,
         fleet: options.concurrency.fleet,
         per_key: options.concurrency.per_key,
+        runs: Runs::default(),
     }
 }

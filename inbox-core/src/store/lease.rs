@@ -20,13 +20,18 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// one that has been ready for longest, of all keys wanted, and with it others of its key. One
     /// with which a third worker vanished is leased alone.
     ///
-    /// Of deliveries with an ordering key, those of one handler, tenant and key are a *lane*: they are
-    /// leased one at a time, in the order in which they became ready, whatever their priorities. The head
-    /// keeps its lane until it is done, through retries, releases and expired leases; what a dead head
-    /// does, `terms` say. A handler's earlier keys share its lanes.
+    /// Of deliveries with an ordering key, those of one handler, tenant and key are a *lane*, whatever their
+    /// priorities. Each delivery has a position in its lane, given once: when it is accepted or, if it starts
+    /// later, when it first becomes due. A claim that wins a lane takes its oldest deliveries, a *run*, as many
+    /// as `terms.runs` allows; they are answered in their order, and the worker begins each when the one before
+    /// has ended. Nobody else is given a delivery of the lane while one of them is held. A delivery that is
+    /// given back, or comes back from a worker that vanished, keeps its position. One that waits for a
+    /// retry keeps the lane, and so does a dead one unless `terms` say otherwise. A handler's earlier keys share
+    /// its lanes: a run holds deliveries of all keys in `wanted`, and ends before the first delivery that this
+    /// worker may not take. A quarantined delivery is a run of its own.
     ///
     /// At most `terms.fleet` deliveries of the handler, and `terms.per_key` of one tenant's concurrency
-    /// key, are held at the same time by all workers together.
+    /// key, are held at the same time by all workers together; a run counts as one.
     ///
     /// If the future is dropped, what it claimed is released.
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>>;
@@ -146,12 +151,13 @@ pub struct Wanted {
     pub terms: Terms,
 }
 
-/// One or more deliveries of one handler key that one worker holds for a while.
+/// One or more deliveries of one handler that one worker holds for a while.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     /// Fences every later write: once the lease was reclaimed, the token changes nothing.
     pub token: LeaseToken,
-    /// The key the deliveries are stored under.
+    /// The key that it was claimed for. The later deliveries of a run may be stored under another key of the
+    /// same handler.
     pub handler_key: String,
     /// Whether it holds quarantined deliveries, and nothing else.
     pub quarantined: bool,
@@ -159,10 +165,10 @@ pub struct Lease {
     pub leased_at: Timestamp,
     /// Until when it holds, by the store's clock.
     pub expires_at: Timestamp,
-    /// What was claimed.
+    /// What was claimed. Deliveries that share a tenant and an ordering key are a run, in its order.
     pub deliveries: Vec<Delivery>,
     /// What was claimed but cannot be read, such as a row that someone damaged or whose message is
-    /// gone. The worker settles it as dead.
+    /// gone. The worker settles it as dead. Of a lane, it is a run of its own.
     pub unreadable: Vec<Unreadable>,
 }
 

@@ -48,7 +48,7 @@ pub use maintain::{DeadDelivery, KnownRoute, Maintain, Reclaimed, ReclaimedDeliv
 pub use record::{AttemptRecord, DeliveryRecord, MessageRecord};
 pub use routing::Routing;
 pub use state::{Settle, StateStore};
-pub use terms::Terms;
+pub use terms::{Runs, Terms};
 pub use transaction::{
     HandlerTransaction, HandlerTransactions, TransactionFuture, TransactionOutcome,
 };

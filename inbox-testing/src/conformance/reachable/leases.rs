@@ -37,7 +37,7 @@ impl World {
     fn terms(&mut self) -> Terms {
         let fleet = NonZeroU32::new(self.chance.u32(1..5)).filter(|_| self.seed % 2 == 1);
         let per_key = NonZeroU32::new(self.chance.u32(1..3)).filter(|_| self.seed % 4 > 1);
-        Terms { after_dead: AfterDead::Pass, fleet, per_key }
+        Terms { after_dead: AfterDead::Pass, fleet, per_key, ..Terms::default() }
     }
 
     pub(super) fn hold(&mut self, held: &[Held]) {
