@@ -62,6 +62,7 @@ impl Handlers {
                 handler_key: descriptor.key.to_owned(),
                 supersedes: descriptor.legacy.iter().map(|key| (*key).to_owned()).collect(),
                 context: descriptor.context.unwrap_or_default().to_owned(),
+                after_dead: terms(handler).after_dead,
             }
         };
         self.all.iter().map(route).collect()

@@ -52,7 +52,7 @@ fn key_taken(
 }
 
 fn register_one(connection: &Connection, route: &Route, now: Timestamp) -> Result<()> {
-    let Route { contract, handler_key, supersedes, context } = route;
+    let Route { contract, handler_key, supersedes, context, after_dead: _ } = route;
     for old in supersedes {
         let mut supersede = connection.prepare_cached(sql!("route_supersede"))?;
         supersede.execute(params![contract, old, handler_key, context, now.as_micros()])?;

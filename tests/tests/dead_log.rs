@@ -6,7 +6,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use inbox::hosting::StoreVerb;
-use inbox::store::{LeaseRequest, LeaseStore as _, Maintain as _, Now, Route, Terms, Wanted};
+use inbox::store::{
+    AfterDead, LeaseRequest, LeaseStore as _, Maintain as _, Now, Route, Terms, Wanted,
+};
 use inbox::testing::TestInbox;
 use inbox::{Inbox, MessageId, ScheduleOptions, handler, inbox_contract};
 use inbox_tests::faulty::{FaultyStore, RuntimeClock};
@@ -96,6 +98,7 @@ fn orphaned(orphans: usize) -> (String, Vec<MessageId>) {
                 handler_key: "elsewhere".to_owned(),
                 supersedes: Vec::new(),
                 context: String::new(),
+                after_dead: AfterDead::Block,
             };
             store.register_routes(vec![elsewhere], Now::OfStore).await.unwrap();
             for _ in 0..orphans {

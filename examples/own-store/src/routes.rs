@@ -25,7 +25,7 @@ impl Table {
     }
 
     pub(crate) fn register(&mut self, route: &Route) {
-        let Route { contract, handler_key, supersedes, context } = route;
+        let Route { contract, handler_key, supersedes, context, after_dead: _ } = route;
         self.context.clone_from(context);
         // A new key goes on where the first that it supersedes is; one that was in use stays where it was.
         let before = supersedes.first().map_or(handler_key, |old| old);

@@ -3,6 +3,7 @@ use std::time::Duration;
 use super::{DeliveryState, OrphanTerms, Served, StoreFuture};
 use crate::Now;
 use crate::message::MessageId;
+use crate::policy::AfterDead;
 
 /// What keeps deliveries moving when nobody asks for it. A verb with a limit works on a bounded
 /// number of rows and answers how many it moved, or which; fewer than `limit` means that nothing is left.
@@ -73,7 +74,9 @@ pub trait Maintain: Send + Sync + 'static {
     /// stands still while nobody looks or no host is alive. What waits for a moment is no orphan
     /// before that has come; what waits for a first route is none at all.
     ///
-    /// Of a [lane](super::Lane), its head alone, which keeps it: those behind have not had their turn.
+    /// Of a [lane](super::Lane), only the oldest delivery is an orphan: those behind have not had their turn. A
+    /// dead one blocks its lane, unless the [route](Route::after_dead) of its key says that the next one has its
+    /// turn then.
     ///
     /// Any number of hosts may do it at once. Answers which are dead now, in no particular order.
     fn give_up_orphans(
@@ -105,6 +108,9 @@ pub struct Route {
     pub supersedes: Vec<String>,
     /// The bounded context that the handler belongs to; empty, if none.
     pub context: String,
+    /// What becomes of the lane of a delivery that is dead as an [orphan](Maintain::give_up_orphans): no
+    /// claim is there then that would say it.
+    pub after_dead: AfterDead,
 }
 
 /// A handler key that the store knows for a contract.

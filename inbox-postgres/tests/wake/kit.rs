@@ -10,8 +10,8 @@ use inbox::postgres::tokio_postgres::{Client, NoTls};
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{ScheduleOptions, Scheduler};
 use inbox::store::{
-    BellListener, Lease, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now, Route,
-    Terms, Wanted,
+    AfterDead, BellListener, Lease, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now,
+    Route, Terms, Wanted,
 };
 use inbox::{Timestamp, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
@@ -42,7 +42,13 @@ pub(crate) fn pool(database: &PostgresDatabase) -> Pool {
 
 pub(crate) async fn routed(store: &PostgresStore) {
     let (contract, handler_key) = ("pay".to_owned(), "charge".to_owned());
-    let route = Route { contract, handler_key, supersedes: Vec::new(), context: String::new() };
+    let route = Route {
+        contract,
+        handler_key,
+        supersedes: Vec::new(),
+        context: String::new(),
+        after_dead: AfterDead::Block,
+    };
     store.register_routes(vec![route], Now::OfStore).await.unwrap();
 }
 

@@ -121,6 +121,28 @@ macro_rules! __conformance_cases {
                 a_blocked_lane_can_be_let_pass
                 nothing_is_mended_that_is_whole
                 eight_workers_at_once_keep_every_order
+                eight_workers_that_claim_runs_at_once_keep_every_order
+                one_that_is_delayed_has_its_place_when_it_is_due
+                one_that_is_put_off_has_another_place_when_it_is_due
+                a_retry_is_not_passed_by_what_came_later
+                what_had_no_route_takes_its_place_along
+                a_run_is_the_oldest_of_a_lane_in_their_order
+                many_lanes_give_width_and_few_give_depth
+                a_run_leaves_room_for_what_has_no_ordering_key
+                a_run_is_of_what_is_ready_and_what_waits_behind_the_lane
+                a_run_knows_no_priorities
+                a_lane_of_which_all_are_cancelled_is_free
+                a_run_covers_all_keys_of_its_handler
+                a_run_ends_before_a_key_that_its_worker_does_not_serve
+                a_run_ends_before_a_version_that_its_worker_cannot_read
+                a_quarantined_delivery_is_a_run_of_its_own
+                a_run_ends_before_a_quarantined_delivery
+                nobody_passes_one_of_a_run_that_is_tried_again
+                nobody_passes_one_of_a_run_that_is_dead_and_blocks
+                a_run_goes_on_after_one_that_is_dead_and_lets_others_pass
+                a_run_is_settled_to_its_end_beside_one_that_failed
+                a_released_run_comes_back_first_and_in_its_order
+                one_of_a_run_is_cancelled_alone
                 every_handler_of_an_event_has_lanes_of_its_own
                 every_tenant_has_lanes_of_its_own
                 keys_that_look_alike_are_lanes_apart
@@ -149,6 +171,10 @@ macro_rules! __conformance_cases {
                 what_has_no_concurrency_key_is_not_limited_by_one
                 a_concurrency_key_is_a_tenants_own
                 many_of_one_key_are_no_obstacle_to_what_comes_after_them
+                a_run_counts_as_one_of_the_fleet
+                a_run_ends_where_the_concurrency_key_changes
+                a_run_counts_as_one_of_its_concurrency_key
+                a_lane_whose_next_has_no_room_is_woken_by_whoever_makes_room
             }
             settle {
                 a_failure_is_recorded_as_an_attempt
@@ -249,6 +275,7 @@ macro_rules! __conformance_cases {
                 orphans_of_a_renamed_handler_keep_the_turns_of_its_lanes
                 an_orphan_under_an_earlier_key_blocks_what_is_under_the_new_one
                 what_waits_behind_a_lane_is_no_orphan
+                an_orphan_lets_its_lane_go_on_where_its_route_says_so
                 the_grace_begins_when_an_orphan_is_first_seen
                 the_grace_begins_anew_when_a_host_with_the_key_was_there
                 the_grace_stands_still_while_no_host_is_alive
@@ -286,6 +313,12 @@ macro_rules! __conformance_cases {
                 a_lease_that_was_reclaimed_in_part_is_lost
                 the_limit_of_a_reclaim_holds
                 what_is_left_of_a_lease_is_reclaimed_next
+                of_a_run_only_the_first_that_is_held_is_accused
+                of_several_runs_each_has_one_that_is_accused
+                a_run_that_is_reclaimed_in_pages_keeps_its_order
+                a_run_reclaimed_in_part_is_settled_to_its_end
+                a_cancelled_one_of_a_vanished_run_is_done
+                one_of_a_run_that_takes_every_worker_down_is_dead_alone
             }
             inspect {
                 an_empty_store_counts_nothing

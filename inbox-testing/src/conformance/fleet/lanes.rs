@@ -2,7 +2,7 @@
 
 use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::Priority;
-use inbox_core::store::{DeliveryState, LaneFilter};
+use inbox_core::store::{AfterDead, DeliveryState, LaneFilter, Route};
 
 use super::orphans::{AT_ONCE, without_charge};
 use crate::conformance::TestDatabase;
@@ -111,4 +111,28 @@ pub async fn what_waits_behind_a_lane_is_no_orphan(database: &dyn TestDatabase) 
     assert_eq!(give_up_all(&bench, 10).await, 1, "now its turn has come");
     assert_eq!(bench.state(first).await, DeliveryState::Completed);
     assert_eq!(bench.state(second).await, DeliveryState::Dead);
+}
+
+pub async fn an_orphan_lets_its_lane_go_on_where_its_route_says_so(database: &dyn TestDatabase) {
+    let bench = without_charge(database).await;
+    let blocked = bench.accept_one(ordered("pay", "b")).await;
+    bench.accept_one(ordered("pay", "b")).await;
+    assert_eq!(give_up_all(&bench, 10).await, 1, "the route says nothing of it");
+    // A program that registers it again says so.
+    let passing = Route { after_dead: AfterDead::Pass, ..route_of("pay", "charge", &[]) };
+    bench.register_all(vec![passing]).await;
+    let mut all = Vec::new();
+    for _ in 0..3 {
+        all.push(bench.accept_one(ordered("pay", "a")).await);
+    }
+    assert_eq!(give_up_all(&bench, 1).await, 3, "one after the other");
+    for id in &all {
+        assert_eq!(bench.state(*id).await, DeliveryState::Dead);
+    }
+    let lanes = bench.lanes(LaneFilter::blocked()).await;
+    assert_eq!(lanes.iter().map(|lane| lane.head).collect::<Vec<_>>(), [blocked]);
+    bench.announce(&["charge"]).await;
+    let next = bench.accept_one(ordered("pay", "a")).await;
+    assert!(bench.retry(all[0], "charge").await, "it goes to the end");
+    assert_eq!(run_all(&bench).await, [next, all[0]]);
 }

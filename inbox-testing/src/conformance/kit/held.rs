@@ -3,7 +3,7 @@ use std::num::NonZeroU32;
 use inbox_core::Timestamp;
 use inbox_core::message::Delivery;
 use inbox_core::message::MessageId;
-use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Terms, Wanted};
+use inbox_core::store::{Lease, LeaseRequest, LeaseToken, Runs, Terms, Wanted};
 
 use super::HOLD;
 use super::bench::{Bench, must};
@@ -15,6 +15,8 @@ pub(crate) const MAX_CRASHES: u32 = 3;
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
     pub(crate) token: LeaseToken,
+    /// The key that it was claimed for.
+    pub(crate) claimed_for: String,
     pub(crate) leased_at: Timestamp,
     pub(crate) expires_at: Timestamp,
     pub(crate) delivery: Delivery,
@@ -35,6 +37,13 @@ pub(crate) fn wanted(handler_key: &str, limit: u32) -> Wanted {
         max_crashes: NonZeroU32::MIN.saturating_add(MAX_CRASHES - 1),
         terms: Terms::default(),
     }
+}
+
+/// At most `limit` deliveries of version 1, in runs: of so many lanes, each so long.
+pub(crate) fn running(handler_key: &str, limit: u32, lanes: u32, length: u32) -> Wanted {
+    let some = |count: u32| NonZeroU32::MIN.saturating_add(count.saturating_sub(1));
+    let runs = Runs { lanes: some(lanes), length: some(length) };
+    Wanted { terms: Terms { runs, ..Terms::default() }, ..wanted(handler_key, limit) }
 }
 
 impl Bench {
@@ -93,9 +102,12 @@ fn flat(request: &LeaseRequest, leases: Vec<Lease>) -> Vec<Held> {
         assert!(lease.unreadable.is_empty(), "no row is damaged: {:?}", lease.unreadable);
         assert!(!lease.deliveries.is_empty(), "a lease of nothing was answered");
         for delivery in lease.deliveries {
-            assert_eq!(delivery.handler_key, lease.handler_key, "a lease is of one handler key");
+            let of_a_run = delivery.message.ordering_key.is_some();
+            let fits = delivery.handler_key == lease.handler_key || of_a_run;
+            assert!(fits, "only runs are of several handler keys: {delivery:?}");
             let (token, leased_at, expires_at) = (lease.token, lease.leased_at, lease.expires_at);
-            flat.push(Held { token, leased_at, expires_at, delivery });
+            let claimed_for = lease.handler_key.clone();
+            flat.push(Held { token, claimed_for, leased_at, expires_at, delivery });
         }
     }
     let asked = |held: &Held| {
@@ -112,7 +124,7 @@ fn flat(request: &LeaseRequest, leases: Vec<Lease>) -> Vec<Held> {
         of_key.map(|(_, count)| count).sum::<usize>()
     };
     for w in wanted {
-        let given = flat.iter().filter(|held| held.delivery.handler_key == w.handler_key).count();
+        let given = flat.iter().filter(|held| held.claimed_for == w.handler_key).count();
         let given = given - apart(&w.handler_key);
         let limit = usize::try_from(w.limit.get()).unwrap_or(usize::MAX);
         assert!(given <= limit, "{given} of `{}` were leased, wanted {limit}", w.handler_key);

@@ -6,8 +6,8 @@ use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::Start;
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport, Settlement};
 use inbox_core::store::{
-    Accepted, Cancelled, DeliveryState, KnownRoute, Lane, LaneFilter, LaneRecord, LeaseLost,
-    LeaseToken, Reclaimed, Renewed, Route, Settle,
+    Accepted, AfterDead, Cancelled, DeliveryState, KnownRoute, Lane, LaneFilter, LaneRecord,
+    LeaseLost, LeaseToken, Reclaimed, Renewed, Route, Settle,
 };
 
 use super::bench::{Bench, must};
@@ -35,6 +35,7 @@ pub(crate) fn route_of(contract: &str, handler_key: &str, supersedes: &[&str]) -
         handler_key: handler_key.to_owned(),
         supersedes,
         context: String::new(),
+        after_dead: AfterDead::Block,
     }
 }
 

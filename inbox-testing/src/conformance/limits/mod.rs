@@ -4,11 +4,13 @@ mod fleet;
 mod freed;
 mod meeting;
 mod per_key;
+mod runs;
 
 pub use fleet::*;
 pub use freed::*;
 pub use meeting::*;
 pub use per_key::*;
+pub use runs::*;
 
 use std::num::NonZeroU32;
 

@@ -1,16 +1,8 @@
 use inbox_core::settle::DeadReason;
-use inbox_core::store::{DeliveryState, Lane, LaneFilter};
+use inbox_core::store::{DeliveryState, LaneFilter};
 
 use crate::conformance::TestDatabase;
-use crate::conformance::kit::{Bench, DONE, SECOND, dead, ordered};
-
-fn lane(handler_key: &str, ordering_key: &str) -> Lane {
-    Lane {
-        handler_key: handler_key.to_owned(),
-        tenant: String::new(),
-        ordering_key: ordering_key.to_owned(),
-    }
-}
+use crate::conformance::kit::{Bench, DONE, SECOND, dead, lane, ordered};
 
 pub async fn lanes_are_listed_with_their_heads_and_what_waits(database: &dyn TestDatabase) {
     let mut bench = Bench::open(database).await;

@@ -1,4 +1,5 @@
-//! Lanes: deliveries of one handler that share an ordering key run one at a time, in order.
+//! Lanes: deliveries of one handler that share an ordering key run one at a time, in order. A claim takes the
+//! oldest of a lane as a run.
 
 mod act;
 mod dead;
@@ -6,6 +7,10 @@ mod head;
 mod keep;
 mod lanes;
 mod meeting;
+mod position;
+mod run_ends;
+mod run_stops;
+mod runs;
 mod scope;
 mod unrouted;
 
@@ -15,5 +20,9 @@ pub use head::*;
 pub use keep::*;
 pub use lanes::*;
 pub use meeting::*;
+pub use position::*;
+pub use run_ends::*;
+pub use run_stops::*;
+pub use runs::*;
 pub use scope::*;
 pub use unrouted::*;

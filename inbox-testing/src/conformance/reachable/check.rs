@@ -27,15 +27,16 @@ impl World {
             assert!(before.is_none_or(|before| before == record), "{before:?} is now {record:?}");
         }
         self.held_as_leased(&seen);
-        self.one_of_each_lane();
+        self.one_lease_of_each_lane();
+        self.note_positions(&seen);
         self.seen = seen;
     }
 
     /// What a worker may still settle is its own.
     fn held_as_leased(&self, seen: &BTreeMap<super::model::Name, DeliveryRecord>) {
         for lease in self.leases.values() {
-            for id in &lease.open {
-                let record = &seen[&(*id, Some(lease.handler_key.clone()))];
+            for (id, key) in &lease.open {
+                let record = &seen[&(*id, Some(key.clone()))];
                 let found = (record.state, record.lease_expires_at);
                 assert_eq!(
                     found,

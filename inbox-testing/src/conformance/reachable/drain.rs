@@ -21,7 +21,10 @@ impl World {
     /// Does all there is to do once, and says whether anything moved.
     async fn round(&mut self) -> bool {
         let host = self.host();
-        let mut moved = host.route(100).await + host.promote(100).await;
+        let mut moved = host.route(100).await;
+        self.check().await;
+        moved += host.promote(100).await;
+        self.check().await;
         moved += self.reclaim(100).await;
         self.check().await;
         let keys = self.deliveries.iter().filter_map(|(_, key)| key.clone());

@@ -1,10 +1,11 @@
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use inbox_core::message::MessageId;
 use inbox_core::settle::{DeadReason, DoneOutcome, Settlement};
 use inbox_core::store::{
-    AfterDead, DeliveryState, LeaseLost, LeaseRequest, LeaseToken, Renewed, Settle, Terms, Wanted,
+    AfterDead, DeliveryState, LeaseLost, LeaseRequest, LeaseToken, Renewed, Runs, Settle, Terms,
+    Wanted,
 };
 
 use super::model::{Lease, TENANTS, World};
@@ -37,21 +38,29 @@ impl World {
     fn terms(&mut self) -> Terms {
         let fleet = NonZeroU32::new(self.chance.u32(1..5)).filter(|_| self.seed % 2 == 1);
         let per_key = NonZeroU32::new(self.chance.u32(1..3)).filter(|_| self.seed % 4 > 1);
-        Terms { after_dead: AfterDead::Pass, fleet, per_key, ..Terms::default() }
+        let some = |count: u32| NonZeroU32::MIN.saturating_add(count);
+        let runs = Runs { lanes: some(self.chance.u32(0..4)), length: some(self.chance.u32(0..6)) };
+        Terms { after_dead: AfterDead::Pass, fleet, per_key, runs }
     }
 
     pub(super) fn hold(&mut self, held: &[Held]) {
+        self.in_order(held);
         for held in held {
             let key = &held.delivery.handler_key;
             let seen = self.seen.get(&(held.id(), Some(key.clone())));
-            let state = seen.map(|record| record.state);
-            assert_eq!(state, Some(DeliveryState::Pending), "of what was leased");
-            let lease = self.leases.entry(held.token).or_insert_with(|| Lease {
-                handler_key: key.clone(),
-                expires_at: held.expires_at,
-                open: BTreeSet::new(),
+            let was_free = seen.is_some_and(|record| match record.state {
+                DeliveryState::Pending => true,
+                // A run is also of what waits behind its lane.
+                DeliveryState::Waiting => record.reason.as_deref() == Some("lane"),
+                _ => false,
             });
-            assert!(lease.open.insert(held.id()), "one delivery was leased twice");
+            assert!(was_free, "this was leased: {seen:?}");
+            let lease = self
+                .leases
+                .entry(held.token)
+                .or_insert_with(|| Lease { expires_at: held.expires_at, open: BTreeMap::new() });
+            let twice = lease.open.insert(held.id(), key.clone());
+            assert_eq!(twice, None, "a message is in a lease twice");
         }
     }
 
@@ -61,14 +70,17 @@ impl World {
         Some((token, !self.leases[&token].open.is_empty()))
     }
 
+    fn is_stopped(&self, id: MessageId, key: &str) -> bool {
+        self.stopped.contains(&(id, Some(key.to_owned())))
+    }
+
     pub(super) async fn renew(&mut self) {
         let Some((token, held)) = self.leased() else { return };
         let answer = self.host().renew_fully(vec![token], HOLD).await;
         let until = self.hosts[0].later(HOLD);
         let lease = &self.leases[&token];
-        let stopped =
-            |id: &&MessageId| self.stopped.contains(&(**id, Some(lease.handler_key.clone())));
-        let cancelled = lease.open.iter().filter(stopped).copied().collect();
+        let cancelled = lease.open.iter().filter(|(id, key)| self.is_stopped(**id, key));
+        let cancelled = cancelled.map(|(id, _)| *id).collect();
         let renewed = Renewed { expires_at: until, cancelled };
         assert_eq!(answer, [if held { Ok(renewed) } else { Err(LeaseLost(token)) }]);
         if let (true, Some(lease)) = (held, self.leases.get_mut(&token)) {
@@ -81,9 +93,7 @@ impl World {
         let returned = self.host().release(vec![token]).await;
         let open = self.leases.get_mut(&token).map(|lease| &mut lease.open);
         let open = open.map(std::mem::take).unwrap_or_default();
-        let key = self.leases.get(&token).map(|lease| lease.handler_key.clone());
-        let goes_on = |id: &&MessageId| !self.stopped.contains(&(**id, key.clone()));
-        let ready = open.iter().filter(goes_on).count();
+        let ready = open.iter().filter(|(id, key)| !self.is_stopped(**id, key)).count();
         assert_eq!((usize::try_from(returned), held), (Ok(ready), !open.is_empty()));
     }
 
@@ -92,9 +102,8 @@ impl World {
         let reclaimed = self.host().reclaim(limit).await;
         let now = self.now();
         for one in &reclaimed.deliveries {
-            let holds = |lease: &&mut Lease| {
-                lease.handler_key == one.handler_key && lease.open.contains(&one.message_id)
-            };
+            let holds =
+                |lease: &&mut Lease| lease.open.get(&one.message_id) == Some(&one.handler_key);
             let lease = self.leases.values_mut().find(holds);
             let Some(lease) = lease else { panic!("nobody held {one:?}") };
             assert!(lease.expires_at <= now, "it had not expired: {one:?}");
@@ -106,7 +115,7 @@ impl World {
     pub(super) async fn settle(&mut self) {
         let Some((token, held)) = self.leased() else { return };
         // Any message of the walk: now and then one that the lease does not hold.
-        let own: Vec<MessageId> = self.leases[&token].open.iter().copied().collect();
+        let own: Vec<MessageId> = self.leases[&token].open.keys().copied().collect();
         let any = self.contracts.keys().copied().collect();
         let from = if own.is_empty() || self.chance.u8(0..8) == 0 { any } else { own };
         let Some(message_id) = self.chance.choice(from) else { return };
@@ -114,7 +123,7 @@ impl World {
         let answer =
             self.host().settle_all(vec![Settle::by_id(token, message_id, settlement)]).await;
         let open = self.leases.get_mut(&token).map(|lease| &mut lease.open);
-        let settled = open.filter(|_| held).is_some_and(|open| open.remove(&message_id));
+        let settled = open.filter(|_| held).is_some_and(|open| open.remove(&message_id).is_some());
         assert_eq!(answer, [if settled { Ok(()) } else { Err(LeaseLost(token)) }]);
     }
 

@@ -1,9 +1,11 @@
-//! At any moment, every delivery that is not settled for good can be reached by someone.
+//! At any moment, every delivery that is not settled for good can be reached by someone, and nobody is given one
+//! that has an older one of its lane before it.
 
 mod check;
 mod drain;
 mod leases;
 mod model;
+mod order;
 mod shared;
 mod steps;
 

@@ -34,6 +34,11 @@ pub(super) struct World {
     pub(super) keyed: BTreeMap<MessageId, Keys>,
     /// The key that each handler had first, by which lanes and limits go.
     pub(super) first_keys: BTreeMap<String, String>,
+    /// In which order the messages were accepted.
+    pub(super) accepted: BTreeMap<MessageId, u64>,
+    /// The position of each delivery in its lane, if it has begun.
+    pub(super) positions: BTreeMap<Name, u64>,
+    pub(super) last_position: u64,
     /// What the store said after the last step.
     pub(super) seen: BTreeMap<Name, DeliveryRecord>,
     /// The last delivery of the walk before. Nothing up to there moves any more.
@@ -49,9 +54,9 @@ pub(super) struct Keys {
 }
 
 pub(super) struct Lease {
-    pub(super) handler_key: String,
     pub(super) expires_at: Timestamp,
-    pub(super) open: BTreeSet<MessageId>,
+    /// Each with the key that it is stored under.
+    pub(super) open: BTreeMap<MessageId, String>,
 }
 
 impl World {
@@ -69,6 +74,9 @@ impl World {
             leases: BTreeMap::new(),
             keyed: BTreeMap::new(),
             first_keys: BTreeMap::new(),
+            accepted: BTreeMap::new(),
+            positions: BTreeMap::new(),
+            last_position: 0,
             seen: BTreeMap::new(),
             after: None,
         }

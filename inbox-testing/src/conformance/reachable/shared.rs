@@ -1,58 +1,76 @@
 //! What deliveries share: lanes and limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use inbox_core::message::MessageId;
-use inbox_core::store::Wanted;
+use inbox_core::store::{LeaseToken, Wanted};
 
 use super::model::{Keys, World};
 use crate::conformance::kit::Held;
+
+/// The first key of a handler, a tenant and an ordering key.
+pub(super) type LaneOf<'w> = (&'w str, &'w str, &'w str);
 
 impl World {
     fn first_key<'w>(&'w self, handler_key: &'w str) -> &'w str {
         self.first_keys.get(handler_key).map_or(handler_key, String::as_str)
     }
 
-    /// Everything that may still be settled, with the first key of its handler.
-    fn held(&self) -> impl Iterator<Item = (&str, MessageId, &Keys)> {
-        self.leases.values().flat_map(move |lease| {
-            let first_key = self.first_key(&lease.handler_key);
-            lease.open.iter().map(move |id| (first_key, *id, &self.keyed[id]))
+    /// The lane of a delivery, if its message has an ordering key.
+    pub(super) fn lane_of<'w>(&'w self, id: MessageId, handler_key: &'w str) -> Option<LaneOf<'w>> {
+        let keys = &self.keyed[&id];
+        Some((self.first_key(handler_key), &keys.tenant, keys.ordering.as_deref()?))
+    }
+
+    /// Everything that may still be settled, each with the lease that holds it.
+    fn held(&self) -> impl Iterator<Item = (LeaseToken, MessageId, &str)> {
+        self.leases.iter().flat_map(|(token, lease)| {
+            lease.open.iter().map(|(id, key)| (*token, *id, key.as_str()))
         })
     }
 
-    /// Of a lane, no two are held.
-    pub(super) fn one_of_each_lane(&self) {
-        let mut heads = BTreeMap::new();
-        for (first_key, id, keys) in self.held() {
-            let Some(ordering_key) = &keys.ordering else { continue };
-            let lane = (first_key, &keys.tenant, ordering_key);
-            let other = heads.insert(lane, id);
-            assert!(other.is_none(), "of {lane:?} both {id} and {other:?} are held");
+    /// Of a lane, no two leases hold any.
+    pub(super) fn one_lease_of_each_lane(&self) {
+        let mut holders = BTreeMap::new();
+        for (token, id, key) in self.held() {
+            let Some(lane) = self.lane_of(id, key) else { continue };
+            let holder = *holders.entry(lane).or_insert(token);
+            assert_eq!(holder, token, "two leases hold deliveries of {lane:?}");
         }
+    }
+
+    /// How many units of a limit are in use: a run is one.
+    fn units(&self, first_key: &str, counts: impl Fn(&Keys) -> bool) -> usize {
+        let of_handler = self
+            .held()
+            .filter(|(_, id, key)| self.first_key(key) == first_key && counts(&self.keyed[id]));
+        let unit = |(_, id, key): (LeaseToken, MessageId, &str)| match self.lane_of(id, key) {
+            Some((_, tenant, ordering_key)) => (None, tenant.to_owned(), ordering_key.to_owned()),
+            None => (Some((id, key.to_owned())), String::new(), String::new()),
+        };
+        of_handler.map(unit).collect::<BTreeSet<_>>().len()
     }
 
     /// What was leased under terms is, with all that is held, no more than these allow.
     pub(super) fn keeps_limits(&self, asked: &[Wanted], leased: &[Held]) {
         for held in leased {
-            let key = &held.delivery.handler_key;
+            let key = &held.claimed_for;
             let Some(wanted) = asked.iter().find(|one| one.handler_key == *key) else { continue };
-            let of_handler = || self.held().filter(|one| one.0 == self.first_key(key));
+            let first_key = self.first_key(key);
             // Another wanted key of the same handler may have other limits, and was leased after it.
-            let alone =
-                asked.iter().filter(|one| self.first_key(&one.handler_key) == self.first_key(key));
+            let alone = asked.iter().filter(|one| self.first_key(&one.handler_key) == first_key);
             if alone.count() > 1 {
                 continue;
             }
             if let Some(limit) = wanted.terms.fleet {
-                let count = of_handler().count();
+                let count = self.units(first_key, |_| true);
                 assert!(count <= limit.get() as usize, "{count} of `{key}` are held, not {limit}");
             }
             let Keys { tenant, concurrency, .. } = &self.keyed[&held.id()];
             if let (Some(limit), Some(shared)) = (wanted.terms.per_key, concurrency) {
-                let same =
-                    |one: &Keys| one.tenant == *tenant && one.concurrency.as_ref() == Some(shared);
-                let count = of_handler().filter(|one| same(one.2)).count();
+                let count = self.units(first_key, |one| {
+                    one.tenant == *tenant && one.concurrency.as_ref() == Some(shared)
+                });
                 assert!(
                     count <= limit.get() as usize,
                     "{count} of `{shared}` are held, not {limit}"

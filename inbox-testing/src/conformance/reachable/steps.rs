@@ -45,6 +45,8 @@ impl World {
                 let (ordering, concurrency) = (message.ordering_key, message.concurrency_key);
                 let keys = Keys { tenant: message.tenant, ordering, concurrency };
                 self.keyed.insert(message.id, keys);
+                self.last_position += 1;
+                self.accepted.insert(message.id, self.last_position);
                 self.deliver(message.id, &message.contract);
                 self.contracts.insert(message.id, message.contract);
             }

@@ -2,6 +2,8 @@
 
 mod accused;
 mod expired;
+mod runs;
 
 pub use accused::*;
 pub use expired::*;
+pub use runs::*;
