@@ -20,6 +20,7 @@ GRANT INSERT ON :schema.ready TO :bulk_writer;
 -- And the keys of what waits for a handler, to wait behind that.
 GRANT INSERT, SELECT (handler_key, contract, tenant, ordering_key) ON :schema.waiting TO :bulk_writer;
 GRANT SELECT ON :schema.route TO :bulk_writer;
+GRANT USAGE ON SEQUENCE :schema.position TO :bulk_writer, :worker, :operator;
 :temporary
 -- A worker registers its handlers, leases and settles. To lock a row takes the right to update it.
 GRANT SELECT ON :schema.message TO :worker;
@@ -31,7 +32,8 @@ GRANT SELECT, INSERT, UPDATE ON :schema.route TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.host TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.orphan TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.lane TO :worker;
-GRANT EXECUTE ON FUNCTION :schema.lane_next, :schema.must_settle TO :worker;
+GRANT EXECUTE ON FUNCTION :schema.lane_next, :schema.held_units(text),
+    :schema.held_units(text, text, text), :schema.must_settle TO :worker;
 GRANT INSERT ON :schema.attempt TO :worker;
 GRANT INSERT, SELECT (message_id, handler_key, blocks) ON :schema.dead TO :worker;
 GRANT INSERT, SELECT (message_id, handler_key) ON :schema.done TO :worker;
@@ -47,6 +49,6 @@ GRANT SELECT ON :schema.host TO :operator;
 GRANT SELECT ON :schema.attempt TO :operator;
 GRANT SELECT, UPDATE, DELETE ON :schema.dead TO :operator;
 GRANT SELECT, UPDATE, DELETE ON :schema.lane TO :operator;
-GRANT EXECUTE ON FUNCTION :schema.lane_next TO :operator;
+GRANT EXECUTE ON FUNCTION :schema.first_key, :schema.lane_next TO :operator;
 GRANT SELECT, INSERT ON :schema.done TO :operator;
 COMMIT;

@@ -1,4 +1,4 @@
--- statement: accept
+-- statement: accept()
 -- nothing → message, with a delivery for each route: ready, or waiting until its start; or waiting
 -- for a route. Answers when, and the ids of the messages that are new: a message that conflicts is
 -- left out, to be looked up.
@@ -69,7 +69,7 @@ made_waiting AS (
 )
 SELECT now, ARRAY(SELECT id FROM accepted) FROM clock;
 
--- statement: accept_keyless
+-- statement: accept_keyless()
 -- nothing → message, with a delivery for each route: ready, or waiting until its start; or waiting
 -- for a route. Answers when, and the ids of the messages that are new: a message that conflicts is
 -- left out, to be looked up.
@@ -140,24 +140,21 @@ made_waiting AS (
 )
 SELECT now, ARRAY(SELECT id FROM accepted) FROM clock;
 
--- statement: claim
+-- statement: claim(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks)
 -- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_shared.sql. A row with a key that is met is left, and counted. Each row of the answer names the claim,
--- and there is one even if nothing was taken.
+-- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 first AS MATERIALIZED (
     SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $4
-        LIMIT 1
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
     ), $4) AS key
 ),
--- Level by level, each in the order of numbers over all versions, and from the mark where earlier claims of that
--- level and version found work. The last LIMIT stops the others: levels that come after enough was found are
--- not looked at. By version, so that what nobody here reads costs nothing to pass by.
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
 found AS MATERIALIZED (
     SELECT one.*
     FROM unnest($5::smallint[]) AS wanted (level)
@@ -166,45 +163,55 @@ found AS MATERIALIZED (
         FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
             AS scan (level, version, low) 
         CROSS JOIN LATERAL (
-            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key, concurrency_key
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
-            WHERE handler_key = $4  AND level = scan.level AND version = scan.version
+            WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
               AND seq > scan.low 
             ORDER BY seq
-            LIMIT $9
+            LIMIT $10
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT $9
+        LIMIT $10
     ) AS one
-    LIMIT $9
+    LIMIT $10
 ),
 taken AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(SELECT row FROM found WHERE ordering_key IS NULL))
-    RETURNING *
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
 leased AS (
     INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(level) >= 4, $10::integer,
-           min(clock.now) + $11::interval
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
+           min(clock.now) + $12::interval
     FROM clock, taken
     HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
 ),
 held AS (
     INSERT INTO inbox.held (
         lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, carry
+        first_key, tenant, ordering_key, concurrency_key, position, carry
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $12::boolean,
-           $13::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, carry
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
+           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
 )
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version,
-       taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.message_id, message.*,
-       (SELECT count(*) FROM found WHERE ordering_key IS NOT NULL) AS keyed
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
+       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+    SELECT true
+    FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready
+        WHERE handler_key = $4 AND ordered AND level = scan.level AND version = scan.version
+          AND seq > scan.low
+        ORDER BY seq
+        LIMIT 1
+    ) AS one
+    LIMIT 1
+) AS has_lanes
 FROM clock
 LEFT JOIN taken ON true
 LEFT JOIN LATERAL (
@@ -215,25 +222,21 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS message ON true;
 
--- statement: claim_shared
--- ready → held, for what may have an ordering key or count for a limit. Of a lane, its head alone: whoever wins
--- the lane's row is that. What is not its turn goes to waiting, behind the lane, under a lock that whoever ends
--- the head takes too; so does what exceeds the limit of its key. What cannot be decided now, because its lane
--- is changing, is left. At most $14 are taken, of $9 that are looked at.
+-- statement: claim_beside_lanes(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks)
+-- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
+-- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 first AS MATERIALIZED (
     SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $4
-        LIMIT 1
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
     ), $4) AS key
 ),
--- Level by level, each in the order of numbers over all versions, and from the mark where earlier claims of that
--- level and version found work. The last LIMIT stops the others: levels that come after enough was found are
--- not looked at. By version, so that what nobody here reads costs nothing to pass by.
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
 found AS MATERIALIZED (
     SELECT one.*
     FROM unnest($5::smallint[]) AS wanted (level)
@@ -242,170 +245,79 @@ found AS MATERIALIZED (
         FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
             AS scan (level, version, low) 
         CROSS JOIN LATERAL (
-            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key, concurrency_key
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
-            WHERE handler_key = $4  AND level = scan.level AND version = scan.version
+            WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
               AND seq > scan.low 
             ORDER BY seq
-            LIMIT $9
+            LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT $9
+        LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
     ) AS one
-    LIMIT $9
-),
-keyed AS MATERIALIZED (
-    SELECT found.*, lane.message_id AS head,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM found
-    LEFT JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-) AS lane ON true
-    WHERE found.ordering_key IS NOT NULL
-),
--- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
--- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
-won AS (
-    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
-    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
-    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
-    -- Not for one that somebody is about to take away, who would not know of the lane.
-    CROSS JOIN LATERAL (
-        SELECT 1
-        FROM inbox.ready AS ready
-        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS still
-    WHERE NOT oldest.waits
-    ORDER BY open.tenant, open.ordering_key
-    ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
-),
--- As the lane is now: it may have been handed to this one meanwhile.
-behind AS MATERIALIZED (
-    SELECT found.row, found.message_id,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM keyed AS found
-    CROSS JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-    FOR SHARE SKIP LOCKED
-) AS lane
-    WHERE found.head IS NOT NULL AND NOT found.is_head
-),
-fit AS MATERIALIZED (
-    SELECT found.*
-    FROM found
-    WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
-       OR row IN (SELECT row FROM behind WHERE is_head)
-    LIMIT $14
-),
-granted AS NOT MATERIALIZED (
-    SELECT row FROM fit
-),
-crowded AS MATERIALIZED (
-    SELECT row, message_id FROM fit WHERE false
-),
-moved AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(
-        SELECT row FROM behind WHERE NOT is_head
-        UNION ALL
-        SELECT keyed.row
-        FROM keyed
-        JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
-        UNION ALL
-        SELECT row FROM crowded
-    ))
-    RETURNING *
-),
-put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, seq, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now,
-           CASE WHEN message_id IN (SELECT message_id FROM crowded) THEN 'limit' ELSE 'lane' END,
-           tenant, ordering_key, concurrency_key, first.key, seq, carry
-    FROM clock, first, moved
+    LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
 ),
 taken AS (
-    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM granted)) RETURNING *
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
 leased AS (
     INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(level) >= 4, $10::integer,
-           min(clock.now) + $11::interval
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
+           min(clock.now) + $12::interval
     FROM clock, taken
     HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
 ),
 held AS (
     INSERT INTO inbox.held (
         lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, carry
+        first_key, tenant, ordering_key, concurrency_key, position, carry
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $12::boolean,
-           $13::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, carry
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
+           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
 )
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version,
-       taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.message_id, message.*, 'taken' AS fate
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
+       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+    SELECT true
+    FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready
+        WHERE handler_key = $4 AND ordered AND level = scan.level AND version = scan.version
+          AND seq > scan.low
+        ORDER BY seq
+        LIMIT 1
+    ) AS one
+    LIMIT 1
+) AS has_lanes
 FROM clock
-CROSS JOIN taken
+LEFT JOIN taken ON true
 LEFT JOIN LATERAL (
     SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
     FROM inbox.message
     WHERE id = taken.message_id
     LIMIT 1
-) AS message ON true
-UNION ALL
-SELECT $2, NULL, seq, level, version, NULL, NULL, message_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, CASE
-           WHEN message_id IN (SELECT message_id FROM moved) THEN 'moved'
-           -- The fleet has no room for it, and need not be asked again until it has.
-           WHEN row IN (SELECT row FROM fit) THEN 'full'
-           ELSE 'left'
-       END
-FROM found
-WHERE row NOT IN (SELECT row FROM granted)
-UNION ALL
-SELECT $2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL;
+) AS message ON true;
 
--- statement: claim_limited
--- ready → held, for what may have an ordering key or count for a limit. Of a lane, its head alone: whoever wins
--- the lane's row is that. What is not its turn goes to waiting, behind the lane, under a lock that whoever ends
--- the head takes too; so does what exceeds the limit of its key. What cannot be decided now, because its lane
--- is changing, is left. At most $14 are taken, of $9 that are looked at.
+-- statement: claim_limited(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, fleet, per_key)
+-- ready → held, as claim.sql does, for a handler with limits. What exceeds the limit of its key goes to waiting.
+-- The answer also says what became of what was looked at and not taken.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 first AS MATERIALIZED (
     SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $4
-        LIMIT 1
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
     ), $4) AS key
 ),
--- Level by level, each in the order of numbers over all versions, and from the mark where earlier claims of that
--- level and version found work. The last LIMIT stops the others: levels that come after enough was found are
--- not looked at. By version, so that what nobody here reads costs nothing to pass by.
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
 found AS MATERIALIZED (
     SELECT one.*
     FROM unnest($5::smallint[]) AS wanted (level)
@@ -414,131 +326,60 @@ found AS MATERIALIZED (
         FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
             AS scan (level, version, low) 
         CROSS JOIN LATERAL (
-            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key, concurrency_key
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
-            WHERE handler_key = $4  AND level = scan.level AND version = scan.version
+            WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
               AND seq > scan.low 
             ORDER BY seq
-            LIMIT $9
+            LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT $9
+        LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
     ) AS one
-    LIMIT $9
-),
-keyed AS MATERIALIZED (
-    SELECT found.*, lane.message_id AS head,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM found
-    LEFT JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-) AS lane ON true
-    WHERE found.ordering_key IS NOT NULL
-),
--- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
--- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
-won AS (
-    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
-    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
-    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
-    -- Not for one that somebody is about to take away, who would not know of the lane.
-    CROSS JOIN LATERAL (
-        SELECT 1
-        FROM inbox.ready AS ready
-        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS still
-    WHERE NOT oldest.waits
-    ORDER BY open.tenant, open.ordering_key
-    ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
-),
--- As the lane is now: it may have been handed to this one meanwhile.
-behind AS MATERIALIZED (
-    SELECT found.row, found.message_id,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM keyed AS found
-    CROSS JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-    FOR SHARE SKIP LOCKED
-) AS lane
-    WHERE found.head IS NOT NULL AND NOT found.is_head
-),
-fit AS MATERIALIZED (
-    SELECT found.*
-    FROM found
-    WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
-       OR row IN (SELECT row FROM behind WHERE is_head)
-    LIMIT $14
+    LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
--- can be counted.
+-- can be counted. A lane that was won counts, although nothing of it is held yet.
 ranked AS MATERIALIZED (
-    SELECT fit.*, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY array_position($5, level), seq)
-               AS nth_of_key, $16::integer - (
-               SELECT count(*)
-               FROM inbox.held AS held
-               WHERE held.limited AND held.first_key = (SELECT key FROM first) AND held.tenant = fit.tenant
-                 AND held.concurrency_key = fit.concurrency_key
-           ) AS room
-    FROM fit
+    SELECT row, tenant, concurrency_key, turn,
+           row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
+           CASE WHEN $16::integer IS NOT NULL AND concurrency_key IS NOT NULL
+                THEN inbox.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
+    FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
-    SELECT row, row_number() OVER (ORDER BY array_position($5, level), seq) AS nth
+    SELECT row, row_number() OVER (ORDER BY turn) AS nth
     FROM ranked
-    WHERE $16 IS NULL OR concurrency_key IS NULL OR nth_of_key <= room
+    WHERE $16 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $16 - held
 ),
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE $15::integer IS NULL OR nth <= $15 - (
-        SELECT count(*) FROM inbox.held AS held WHERE held.limited AND held.first_key = (SELECT key FROM first)
+    WHERE $15::integer IS NULL OR nth <= $15 - (SELECT inbox.held_units(first.key) FROM first) - (
+        SELECT count(*) FROM inbox.lane WHERE lease_id = $2
     )
 ),
 -- Only behind one that is held: whoever ends that wakes it.
 crowded AS MATERIALIZED (
-    SELECT row, message_id
+    SELECT row
     FROM ranked
     WHERE row NOT IN (SELECT row FROM by_key)
-      AND (room < $16 OR (tenant, concurrency_key) IN (
+      AND (held > 0 OR (tenant, concurrency_key) IN (
           SELECT tenant, concurrency_key FROM ranked JOIN granted USING (row)
       ))
 ),
 moved AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(
-        SELECT row FROM behind WHERE NOT is_head
-        UNION ALL
-        SELECT keyed.row
-        FROM keyed
-        JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
-        UNION ALL
-        SELECT row FROM crowded
-    ))
-    RETURNING *
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM crowded)) RETURNING *
 ),
 put_behind AS (
     INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, seq, carry
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, concurrency_key,
+        first_key, position, carry
     )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now,
-           CASE WHEN message_id IN (SELECT message_id FROM crowded) THEN 'limit' ELSE 'lane' END,
-           tenant, ordering_key, concurrency_key, first.key, seq, carry
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, concurrency_key,
+           first.key, position, carry
     FROM clock, first, moved
 ),
 taken AS (
@@ -546,140 +387,254 @@ taken AS (
 ),
 leased AS (
     INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(level) >= 4, $10::integer,
-           min(clock.now) + $11::interval
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
+           min(clock.now) + $12::interval
     FROM clock, taken
     HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
 ),
 held AS (
     INSERT INTO inbox.held (
         lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, carry
+        first_key, tenant, ordering_key, concurrency_key, position, carry
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $12::boolean,
-           $13::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, carry
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
+           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
+),
+answer AS MATERIALIZED (
+    SELECT seq, level, version, attempts + 1 AS attempt, carry::text, handler_key, message_id, 'taken' AS fate
+    FROM taken
+    UNION ALL
+    SELECT seq, level, version, NULL, NULL, NULL, NULL, CASE
+               WHEN row IN (SELECT row FROM crowded) THEN 'moved'
+               -- The fleet has no room for it, and need not be asked again until it has.
+               ELSE 'full'
+           END
+    FROM found
+    WHERE row NOT IN (SELECT row FROM granted)
 )
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version,
-       taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.message_id, message.*, 'taken' AS fate
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.carry,
+       taken.handler_key, taken.message_id, message.*, (
+    SELECT true
+    FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready
+        WHERE handler_key = $4 AND ordered AND level = scan.level AND version = scan.version
+          AND seq > scan.low
+        ORDER BY seq
+        LIMIT 1
+    ) AS one
+    LIMIT 1
+) AS has_lanes, taken.fate
 FROM clock
-CROSS JOIN taken
+LEFT JOIN answer AS taken ON true
 LEFT JOIN LATERAL (
     SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
     FROM inbox.message
     WHERE id = taken.message_id
     LIMIT 1
-) AS message ON true
-UNION ALL
-SELECT $2, NULL, seq, level, version, NULL, NULL, message_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, CASE
-           WHEN message_id IN (SELECT message_id FROM moved) THEN 'moved'
-           -- The fleet has no room for it, and need not be asked again until it has.
-           WHEN row IN (SELECT row FROM fit) THEN 'full'
-           ELSE 'left'
-       END
-FROM found
-WHERE row NOT IN (SELECT row FROM granted)
-UNION ALL
-SELECT $2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL;
+) AS message ON taken.fate = 'taken';
 
--- statement: claim_tenants
--- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_shared.sql. A row with a key that is met is left, and counted. Each row of the answer names the claim,
--- and there is one even if nothing was taken.
+-- statement: lane_win(now, lease, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, lanes, fleet)
+-- lanes → this lease, of which lane_take.sql takes the deliveries: at most $11, and of those only lanes whose
+-- turn comes before $10 deliveries that have no ordering key. Answers what has an ordering key and was looked at.
+--
+-- A lane is won by whoever inserts its row, or finds it without a holder or held by a delivery that is ready. One
+-- that is changing hands is left.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 first AS MATERIALIZED (
     SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $4
-        LIMIT 1
-    ), $4) AS key
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $3 LIMIT 1
+    ), $3) AS key
 ),
--- Level by level, each in the order of numbers over all versions, and from the mark where earlier claims of that
--- level and version found work. The last LIMIT stops the others: levels that come after enough was found are
--- not looked at. By version, so that what nobody here reads costs nothing to pass by.
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
 found AS MATERIALIZED (
     SELECT one.*
-    FROM unnest($5::smallint[]) AS wanted (level)
+    FROM unnest($4::smallint[]) AS wanted (level)
     CROSS JOIN LATERAL (
         SELECT ready.*
-        FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
-            AS scan (level, version, low) CROSS JOIN unnest($14::text[]) AS served (tenant)
+        FROM unnest($5::smallint[], $6::integer[], $7::bigint[])
+            AS scan (level, version, low) 
         CROSS JOIN LATERAL (
-            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key, concurrency_key
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
-            WHERE handler_key = $4 COLLATE "C" AND level = scan.level AND version = scan.version
-              AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
+            WHERE handler_key = $3  AND NOT ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low 
             ORDER BY seq
-            LIMIT $9
-            FOR UPDATE SKIP LOCKED
+            LIMIT $10
+            
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT $9
+        LIMIT $10
     ) AS one
-    LIMIT $9
+    LIMIT $10
 ),
-taken AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(SELECT row FROM found WHERE ordering_key IS NULL))
-    RETURNING *
+-- What has an ordering key, in the same order. Not locked: nobody holds a row while it waits for a lane.
+queued AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($4::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($5::smallint[], $6::integer[], $8::bigint[]) AS scan (level, version, low) 
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $3  AND ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low 
+            ORDER BY seq
+            LIMIT $9::bigint
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT $9::bigint
+    ) AS one
+    LIMIT $9::bigint
 ),
-leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(level) >= 4, $10::integer,
-           min(clock.now) + $11::interval
-    FROM clock, taken
-    HAVING count(*) > 0
+lane AS MATERIALIZED (
+    SELECT seen.*, lane.mark IS NULL AS is_new, lane.lease_id IS NULL AND (
+               lane.message_id IS NULL
+               OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $3 FROM queued)
+           ) AS is_free
+    FROM (
+        SELECT tenant, ordering_key, min(ARRAY[array_position($4::smallint[], level), seq]) AS turn
+        FROM queued
+        GROUP BY tenant, ordering_key
+    ) AS seen
+    LEFT JOIN LATERAL (
+        SELECT lease_id, message_id, head_key, mark FROM inbox.lane WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key LIMIT 1
+    ) AS lane ON true
 ),
-held AS (
-    INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, carry
-    )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $12::boolean,
-           $13::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, carry
-    FROM clock, first, taken
+fit AS MATERIALIZED (
+    (SELECT turn, tenant, ordering_key, is_new
+     FROM lane
+     WHERE is_free
+     ORDER BY turn
+     LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
+         $12 - (SELECT inbox.held_units(first.key) FROM first), 0)) END)
+    UNION ALL
+    SELECT ARRAY[array_position($4::smallint[], level), seq], NULL, NULL, NULL FROM found
+    ORDER BY turn
+    LIMIT $10::bigint
+),
+-- In the order of keys, so that no two statements wait for each other.
+won AS (
+    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, lease_id, since)
+    SELECT first.key, fit.tenant, fit.ordering_key, $2, clock.now
+    FROM clock, first, fit
+    WHERE fit.is_new
+    ORDER BY fit.tenant, fit.ordering_key
+    ON CONFLICT DO NOTHING
+),
+open AS MATERIALIZED (
+    SELECT lane.row
+    FROM fit AS seen
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row
+        FROM inbox.lane
+        WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key AND lease_id IS NULL
+          AND (message_id IS NULL OR (message_id, head_key) IN (SELECT queued.message_id, $3 FROM queued))
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS lane
+    WHERE NOT seen.is_new
+),
+entered AS (
+    UPDATE inbox.lane AS lane
+    SET lease_id = $2, message_id = NULL, head_key = NULL, since = clock.now
+    FROM clock, open
+    WHERE lane.ctid = open.row
 )
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version,
-       taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.message_id, message.*,
-       (SELECT count(*) FROM found WHERE ordering_key IS NOT NULL) AS keyed
+SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version, lane.is_free, tenant, ordering_key
 FROM clock
-LEFT JOIN taken ON true
-LEFT JOIN LATERAL (
-    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
-    FROM inbox.message
-    WHERE id = taken.message_id
-    LIMIT 1
-) AS message ON true;
+LEFT JOIN queued ON true
+LEFT JOIN lane USING (tenant, ordering_key);
 
--- statement: claim_shared_tenants
--- ready → held, for what may have an ordering key or count for a limit. Of a lane, its head alone: whoever wins
--- the lane's row is that. What is not its turn goes to waiting, behind the lane, under a lock that whoever ends
--- the head takes too; so does what exceeds the limit of its key. What cannot be decided now, because its lane
--- is changing, is left. At most $14 are taken, of $9 that are looked at.
+-- statement: lane_behind(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window)
+-- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
+-- lock that whoever ends the run takes too, so that nobody is left behind. Answers what was looked at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 first AS MATERIALIZED (
     SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $4
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $3 LIMIT 1
+    ), $3) AS key
+),
+-- What has an ordering key, in the same order. Not locked: nobody holds a row while it waits for a lane.
+queued AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($4::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($5::smallint[], $6::integer[], $7::bigint[]) AS scan (level, version, low) 
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $3  AND ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low 
+            ORDER BY seq
+            LIMIT $8::bigint
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT $8::bigint
+    ) AS one
+    LIMIT $8::bigint
+),
+behind AS MATERIALIZED (
+    SELECT queued.row
+    FROM (SELECT DISTINCT tenant, ordering_key FROM queued) AS seen
+    CROSS JOIN LATERAL (
+        SELECT message_id, head_key
+        FROM inbox.lane
+        WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key AND num_nonnulls(lease_id, message_id) > 0
         LIMIT 1
+        FOR SHARE SKIP LOCKED
+    ) AS lane
+    JOIN queued ON queued.tenant = seen.tenant AND queued.ordering_key = seen.ordering_key
+    WHERE (lane.message_id, lane.head_key) IS DISTINCT FROM (queued.message_id, $3)
+),
+moved AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
+),
+put_behind AS (
+    INSERT INTO inbox.waiting (
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
+        concurrency_key, first_key, position, carry
+    )
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'lane', tenant, ordering_key,
+           concurrency_key, first.key, position, carry
+    FROM clock, first, moved
+)
+SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
+       queued.row IN (SELECT row FROM behind) AS is_moved
+FROM clock
+LEFT JOIN queued ON true;
+
+-- statement: claim_tenants(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, tenants)
+-- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
+-- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- whether the handler has anything with an ordering key, which this claim does not look at.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
     ), $4) AS key
 ),
--- Level by level, each in the order of numbers over all versions, and from the mark where earlier claims of that
--- level and version found work. The last LIMIT stops the others: levels that come after enough was found are
--- not looked at. By version, so that what nobody here reads costs nothing to pass by.
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
 found AS MATERIALIZED (
     SELECT one.*
     FROM unnest($5::smallint[]) AS wanted (level)
@@ -688,415 +643,55 @@ found AS MATERIALIZED (
         FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
             AS scan (level, version, low) CROSS JOIN unnest($15::text[]) AS served (tenant)
         CROSS JOIN LATERAL (
-            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key, concurrency_key
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
-            WHERE handler_key = $4 COLLATE "C" AND level = scan.level AND version = scan.version
+            WHERE handler_key = $4 COLLATE "C" AND NOT ordered AND level = scan.level AND version = scan.version
               AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
             ORDER BY seq
-            LIMIT $9
+            LIMIT $10
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT $9
+        LIMIT $10
     ) AS one
-    LIMIT $9
+    LIMIT $10
 ),
-keyed AS MATERIALIZED (
-    SELECT found.*, lane.message_id AS head,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM found
-    LEFT JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-) AS lane ON true
-    WHERE found.ordering_key IS NOT NULL
+taken AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
--- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
--- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
-won AS (
-    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
-    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
-    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
-    -- Not for one that somebody is about to take away, who would not know of the lane.
+leased AS (
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
+           min(clock.now) + $12::interval
+    FROM clock, taken
+    HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
+),
+held AS (
+    INSERT INTO inbox.held (
+        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
+        first_key, tenant, ordering_key, concurrency_key, position, carry
+    )
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
+           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    FROM clock, first, taken
+)
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
+       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+    SELECT true
+    FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
         SELECT 1
-        FROM inbox.ready AS ready
-        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
+        FROM inbox.ready
+        WHERE handler_key = $4 AND ordered AND level = scan.level AND version = scan.version
+          AND seq > scan.low
+        ORDER BY seq
         LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS still
-    WHERE NOT oldest.waits
-    ORDER BY open.tenant, open.ordering_key
-    ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
-),
--- As the lane is now: it may have been handed to this one meanwhile.
-behind AS MATERIALIZED (
-    SELECT found.row, found.message_id,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM keyed AS found
-    CROSS JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-    FOR SHARE SKIP LOCKED
-) AS lane
-    WHERE found.head IS NOT NULL AND NOT found.is_head
-),
-fit AS MATERIALIZED (
-    SELECT found.*
-    FROM found
-    WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
-       OR row IN (SELECT row FROM behind WHERE is_head)
-    LIMIT $14
-),
-granted AS NOT MATERIALIZED (
-    SELECT row FROM fit
-),
-crowded AS MATERIALIZED (
-    SELECT row, message_id FROM fit WHERE false
-),
-moved AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(
-        SELECT row FROM behind WHERE NOT is_head
-        UNION ALL
-        SELECT keyed.row
-        FROM keyed
-        JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
-        UNION ALL
-        SELECT row FROM crowded
-    ))
-    RETURNING *
-),
-put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, seq, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now,
-           CASE WHEN message_id IN (SELECT message_id FROM crowded) THEN 'limit' ELSE 'lane' END,
-           tenant, ordering_key, concurrency_key, first.key, seq, carry
-    FROM clock, first, moved
-),
-taken AS (
-    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM granted)) RETURNING *
-),
-leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(level) >= 4, $10::integer,
-           min(clock.now) + $11::interval
-    FROM clock, taken
-    HAVING count(*) > 0
-),
-held AS (
-    INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, carry
-    )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $12::boolean,
-           $13::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, carry
-    FROM clock, first, taken
-)
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version,
-       taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.message_id, message.*, 'taken' AS fate
-FROM clock
-CROSS JOIN taken
-LEFT JOIN LATERAL (
-    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
-    FROM inbox.message
-    WHERE id = taken.message_id
-    LIMIT 1
-) AS message ON true
-UNION ALL
-SELECT $2, NULL, seq, level, version, NULL, NULL, message_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, CASE
-           WHEN message_id IN (SELECT message_id FROM moved) THEN 'moved'
-           -- The fleet has no room for it, and need not be asked again until it has.
-           WHEN row IN (SELECT row FROM fit) THEN 'full'
-           ELSE 'left'
-       END
-FROM found
-WHERE row NOT IN (SELECT row FROM granted)
-UNION ALL
-SELECT $2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL;
-
--- statement: claim_limited_tenants
--- ready → held, for what may have an ordering key or count for a limit. Of a lane, its head alone: whoever wins
--- the lane's row is that. What is not its turn goes to waiting, behind the lane, under a lock that whoever ends
--- the head takes too; so does what exceeds the limit of its key. What cannot be decided now, because its lane
--- is changing, is left. At most $14 are taken, of $9 that are looked at.
-WITH clock AS MATERIALIZED (
-    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
-),
-first AS MATERIALIZED (
-    SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $4
-        LIMIT 1
-    ), $4) AS key
-),
--- Level by level, each in the order of numbers over all versions, and from the mark where earlier claims of that
--- level and version found work. The last LIMIT stops the others: levels that come after enough was found are
--- not looked at. By version, so that what nobody here reads costs nothing to pass by.
-found AS MATERIALIZED (
-    SELECT one.*
-    FROM unnest($5::smallint[]) AS wanted (level)
-    CROSS JOIN LATERAL (
-        SELECT ready.*
-        FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
-            AS scan (level, version, low) CROSS JOIN unnest($17::text[]) AS served (tenant)
-        CROSS JOIN LATERAL (
-            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key, concurrency_key
-            FROM inbox.ready AS ready
-            WHERE handler_key = $4 COLLATE "C" AND level = scan.level AND version = scan.version
-              AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
-            ORDER BY seq
-            LIMIT $9
-            FOR UPDATE SKIP LOCKED
-        ) AS ready
-        WHERE scan.level = wanted.level
-        ORDER BY ready.seq
-        LIMIT $9
     ) AS one
-    LIMIT $9
-),
-keyed AS MATERIALIZED (
-    SELECT found.*, lane.message_id AS head,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM found
-    LEFT JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
     LIMIT 1
-) AS lane ON true
-    WHERE found.ordering_key IS NOT NULL
-),
--- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
--- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
-won AS (
-    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
-    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
-    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
-    -- Not for one that somebody is about to take away, who would not know of the lane.
-    CROSS JOIN LATERAL (
-        SELECT 1
-        FROM inbox.ready AS ready
-        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS still
-    WHERE NOT oldest.waits
-    ORDER BY open.tenant, open.ordering_key
-    ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
-),
--- As the lane is now: it may have been handed to this one meanwhile.
-behind AS MATERIALIZED (
-    SELECT found.row, found.message_id,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM keyed AS found
-    CROSS JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-    FOR SHARE SKIP LOCKED
-) AS lane
-    WHERE found.head IS NOT NULL AND NOT found.is_head
-),
-fit AS MATERIALIZED (
-    SELECT found.*
-    FROM found
-    WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
-       OR row IN (SELECT row FROM behind WHERE is_head)
-    LIMIT $14
-),
--- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
--- can be counted.
-ranked AS MATERIALIZED (
-    SELECT fit.*, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY array_position($5, level), seq)
-               AS nth_of_key, $16::integer - (
-               SELECT count(*)
-               FROM inbox.held AS held
-               WHERE held.limited AND held.first_key = (SELECT key FROM first) AND held.tenant = fit.tenant
-                 AND held.concurrency_key = fit.concurrency_key
-           ) AS room
-    FROM fit
-),
-by_key AS MATERIALIZED (
-    SELECT row, row_number() OVER (ORDER BY array_position($5, level), seq) AS nth
-    FROM ranked
-    WHERE $16 IS NULL OR concurrency_key IS NULL OR nth_of_key <= room
-),
-granted AS MATERIALIZED (
-    SELECT row
-    FROM by_key
-    WHERE $15::integer IS NULL OR nth <= $15 - (
-        SELECT count(*) FROM inbox.held AS held WHERE held.limited AND held.first_key = (SELECT key FROM first)
-    )
-),
--- Only behind one that is held: whoever ends that wakes it.
-crowded AS MATERIALIZED (
-    SELECT row, message_id
-    FROM ranked
-    WHERE row NOT IN (SELECT row FROM by_key)
-      AND (room < $16 OR (tenant, concurrency_key) IN (
-          SELECT tenant, concurrency_key FROM ranked JOIN granted USING (row)
-      ))
-),
-moved AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(
-        SELECT row FROM behind WHERE NOT is_head
-        UNION ALL
-        SELECT keyed.row
-        FROM keyed
-        JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
-        UNION ALL
-        SELECT row FROM crowded
-    ))
-    RETURNING *
-),
-put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, seq, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now,
-           CASE WHEN message_id IN (SELECT message_id FROM crowded) THEN 'limit' ELSE 'lane' END,
-           tenant, ordering_key, concurrency_key, first.key, seq, carry
-    FROM clock, first, moved
-),
-taken AS (
-    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM granted)) RETURNING *
-),
-leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(level) >= 4, $10::integer,
-           min(clock.now) + $11::interval
-    FROM clock, taken
-    HAVING count(*) > 0
-),
-held AS (
-    INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, carry
-    )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $12::boolean,
-           $13::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, carry
-    FROM clock, first, taken
-)
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version,
-       taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.message_id, message.*, 'taken' AS fate
-FROM clock
-CROSS JOIN taken
-LEFT JOIN LATERAL (
-    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
-    FROM inbox.message
-    WHERE id = taken.message_id
-    LIMIT 1
-) AS message ON true
-UNION ALL
-SELECT $2, NULL, seq, level, version, NULL, NULL, message_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, CASE
-           WHEN message_id IN (SELECT message_id FROM moved) THEN 'moved'
-           -- The fleet has no room for it, and need not be asked again until it has.
-           WHEN row IN (SELECT row FROM fit) THEN 'full'
-           ELSE 'left'
-       END
-FROM found
-WHERE row NOT IN (SELECT row FROM granted)
-UNION ALL
-SELECT $2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL;
-
--- statement: claim_tenants_and_none
--- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_shared.sql. A row with a key that is met is left, and counted. Each row of the answer names the claim,
--- and there is one even if nothing was taken.
-WITH clock AS MATERIALIZED (
-    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
-),
-first AS MATERIALIZED (
-    SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $4
-        LIMIT 1
-    ), $4) AS key
-),
--- Level by level, each in the order of numbers over all versions, and from the mark where earlier claims of that
--- level and version found work. The last LIMIT stops the others: levels that come after enough was found are
--- not looked at. By version, so that what nobody here reads costs nothing to pass by.
-found AS MATERIALIZED (
-    SELECT one.*
-    FROM unnest($5::smallint[]) AS wanted (level)
-    CROSS JOIN LATERAL (
-        SELECT ready.*
-        FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
-            AS scan (level, version, low) 
-        CROSS JOIN LATERAL (
-            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key, concurrency_key
-            FROM inbox.ready AS ready
-            WHERE handler_key = $4  AND level = scan.level AND version = scan.version
-              AND seq > scan.low AND tenant = ANY ($14)
-            ORDER BY seq
-            LIMIT $9
-            FOR UPDATE SKIP LOCKED
-        ) AS ready
-        WHERE scan.level = wanted.level
-        ORDER BY ready.seq
-        LIMIT $9
-    ) AS one
-    LIMIT $9
-),
-taken AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(SELECT row FROM found WHERE ordering_key IS NULL))
-    RETURNING *
-),
-leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(level) >= 4, $10::integer,
-           min(clock.now) + $11::interval
-    FROM clock, taken
-    HAVING count(*) > 0
-),
-held AS (
-    INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, carry
-    )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $12::boolean,
-           $13::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, carry
-    FROM clock, first, taken
-)
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version,
-       taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.message_id, message.*,
-       (SELECT count(*) FROM found WHERE ordering_key IS NOT NULL) AS keyed
+) AS has_lanes
 FROM clock
 LEFT JOIN taken ON true
 LEFT JOIN LATERAL (
@@ -1107,330 +702,164 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS message ON true;
 
--- statement: claim_shared_tenants_and_none
--- ready → held, for what may have an ordering key or count for a limit. Of a lane, its head alone: whoever wins
--- the lane's row is that. What is not its turn goes to waiting, behind the lane, under a lock that whoever ends
--- the head takes too; so does what exceeds the limit of its key. What cannot be decided now, because its lane
--- is changing, is left. At most $14 are taken, of $9 that are looked at.
+-- statement: claim_beside_lanes_tenants(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, tenants)
+-- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
+-- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 first AS MATERIALIZED (
     SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $4
-        LIMIT 1
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
     ), $4) AS key
 ),
--- Level by level, each in the order of numbers over all versions, and from the mark where earlier claims of that
--- level and version found work. The last LIMIT stops the others: levels that come after enough was found are
--- not looked at. By version, so that what nobody here reads costs nothing to pass by.
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
 found AS MATERIALIZED (
     SELECT one.*
     FROM unnest($5::smallint[]) AS wanted (level)
     CROSS JOIN LATERAL (
         SELECT ready.*
         FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
-            AS scan (level, version, low) 
+            AS scan (level, version, low) CROSS JOIN unnest($15::text[]) AS served (tenant)
         CROSS JOIN LATERAL (
-            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key, concurrency_key
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
-            WHERE handler_key = $4  AND level = scan.level AND version = scan.version
-              AND seq > scan.low AND tenant = ANY ($15)
+            WHERE handler_key = $4 COLLATE "C" AND NOT ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
             ORDER BY seq
-            LIMIT $9
+            LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT $9
+        LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
     ) AS one
-    LIMIT $9
-),
-keyed AS MATERIALIZED (
-    SELECT found.*, lane.message_id AS head,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM found
-    LEFT JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-) AS lane ON true
-    WHERE found.ordering_key IS NOT NULL
-),
--- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
--- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
-won AS (
-    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
-    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
-    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
-    -- Not for one that somebody is about to take away, who would not know of the lane.
-    CROSS JOIN LATERAL (
-        SELECT 1
-        FROM inbox.ready AS ready
-        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS still
-    WHERE NOT oldest.waits
-    ORDER BY open.tenant, open.ordering_key
-    ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
-),
--- As the lane is now: it may have been handed to this one meanwhile.
-behind AS MATERIALIZED (
-    SELECT found.row, found.message_id,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM keyed AS found
-    CROSS JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-    FOR SHARE SKIP LOCKED
-) AS lane
-    WHERE found.head IS NOT NULL AND NOT found.is_head
-),
-fit AS MATERIALIZED (
-    SELECT found.*
-    FROM found
-    WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
-       OR row IN (SELECT row FROM behind WHERE is_head)
-    LIMIT $14
-),
-granted AS NOT MATERIALIZED (
-    SELECT row FROM fit
-),
-crowded AS MATERIALIZED (
-    SELECT row, message_id FROM fit WHERE false
-),
-moved AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(
-        SELECT row FROM behind WHERE NOT is_head
-        UNION ALL
-        SELECT keyed.row
-        FROM keyed
-        JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
-        UNION ALL
-        SELECT row FROM crowded
-    ))
-    RETURNING *
-),
-put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, seq, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now,
-           CASE WHEN message_id IN (SELECT message_id FROM crowded) THEN 'limit' ELSE 'lane' END,
-           tenant, ordering_key, concurrency_key, first.key, seq, carry
-    FROM clock, first, moved
+    LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
 ),
 taken AS (
-    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM granted)) RETURNING *
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
 leased AS (
     INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(level) >= 4, $10::integer,
-           min(clock.now) + $11::interval
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
+           min(clock.now) + $12::interval
     FROM clock, taken
     HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
 ),
 held AS (
     INSERT INTO inbox.held (
         lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, carry
+        first_key, tenant, ordering_key, concurrency_key, position, carry
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $12::boolean,
-           $13::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, carry
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
+           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
 )
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version,
-       taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.message_id, message.*, 'taken' AS fate
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
+       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+    SELECT true
+    FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready
+        WHERE handler_key = $4 AND ordered AND level = scan.level AND version = scan.version
+          AND seq > scan.low
+        ORDER BY seq
+        LIMIT 1
+    ) AS one
+    LIMIT 1
+) AS has_lanes
 FROM clock
-CROSS JOIN taken
+LEFT JOIN taken ON true
 LEFT JOIN LATERAL (
     SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
     FROM inbox.message
     WHERE id = taken.message_id
     LIMIT 1
-) AS message ON true
-UNION ALL
-SELECT $2, NULL, seq, level, version, NULL, NULL, message_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, CASE
-           WHEN message_id IN (SELECT message_id FROM moved) THEN 'moved'
-           -- The fleet has no room for it, and need not be asked again until it has.
-           WHEN row IN (SELECT row FROM fit) THEN 'full'
-           ELSE 'left'
-       END
-FROM found
-WHERE row NOT IN (SELECT row FROM granted)
-UNION ALL
-SELECT $2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL;
+) AS message ON true;
 
--- statement: claim_limited_tenants_and_none
--- ready → held, for what may have an ordering key or count for a limit. Of a lane, its head alone: whoever wins
--- the lane's row is that. What is not its turn goes to waiting, behind the lane, under a lock that whoever ends
--- the head takes too; so does what exceeds the limit of its key. What cannot be decided now, because its lane
--- is changing, is left. At most $14 are taken, of $9 that are looked at.
+-- statement: claim_limited_tenants(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
+-- ready → held, as claim.sql does, for a handler with limits. What exceeds the limit of its key goes to waiting.
+-- The answer also says what became of what was looked at and not taken.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 first AS MATERIALIZED (
     SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $4
-        LIMIT 1
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
     ), $4) AS key
 ),
--- Level by level, each in the order of numbers over all versions, and from the mark where earlier claims of that
--- level and version found work. The last LIMIT stops the others: levels that come after enough was found are
--- not looked at. By version, so that what nobody here reads costs nothing to pass by.
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
 found AS MATERIALIZED (
     SELECT one.*
     FROM unnest($5::smallint[]) AS wanted (level)
     CROSS JOIN LATERAL (
         SELECT ready.*
         FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
-            AS scan (level, version, low) 
+            AS scan (level, version, low) CROSS JOIN unnest($17::text[]) AS served (tenant)
         CROSS JOIN LATERAL (
-            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key, concurrency_key
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
-            WHERE handler_key = $4  AND level = scan.level AND version = scan.version
-              AND seq > scan.low AND tenant = ANY ($17)
+            WHERE handler_key = $4 COLLATE "C" AND NOT ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
             ORDER BY seq
-            LIMIT $9
+            LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT $9
+        LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
     ) AS one
-    LIMIT $9
-),
-keyed AS MATERIALIZED (
-    SELECT found.*, lane.message_id AS head,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM found
-    LEFT JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-) AS lane ON true
-    WHERE found.ordering_key IS NOT NULL
-),
--- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
--- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
-won AS (
-    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
-    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
-    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
-    -- Not for one that somebody is about to take away, who would not know of the lane.
-    CROSS JOIN LATERAL (
-        SELECT 1
-        FROM inbox.ready AS ready
-        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS still
-    WHERE NOT oldest.waits
-    ORDER BY open.tenant, open.ordering_key
-    ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id, head_key = $4 AS is_mine
-),
--- As the lane is now: it may have been handed to this one meanwhile.
-behind AS MATERIALIZED (
-    SELECT found.row, found.message_id,
-           lane.message_id = found.message_id AND lane.head_key = $4 AS is_head
-    FROM keyed AS found
-    CROSS JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-    FOR SHARE SKIP LOCKED
-) AS lane
-    WHERE found.head IS NOT NULL AND NOT found.is_head
-),
-fit AS MATERIALIZED (
-    SELECT found.*
-    FROM found
-    WHERE ordering_key IS NULL
-       OR row IN (SELECT row FROM keyed WHERE is_head OR head IS NULL AND message_id IN (SELECT message_id FROM won WHERE is_mine))
-       OR row IN (SELECT row FROM behind WHERE is_head)
-    LIMIT $14
+    LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
--- can be counted.
+-- can be counted. A lane that was won counts, although nothing of it is held yet.
 ranked AS MATERIALIZED (
-    SELECT fit.*, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY array_position($5, level), seq)
-               AS nth_of_key, $16::integer - (
-               SELECT count(*)
-               FROM inbox.held AS held
-               WHERE held.limited AND held.first_key = (SELECT key FROM first) AND held.tenant = fit.tenant
-                 AND held.concurrency_key = fit.concurrency_key
-           ) AS room
-    FROM fit
+    SELECT row, tenant, concurrency_key, turn,
+           row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
+           CASE WHEN $16::integer IS NOT NULL AND concurrency_key IS NOT NULL
+                THEN inbox.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
+    FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
-    SELECT row, row_number() OVER (ORDER BY array_position($5, level), seq) AS nth
+    SELECT row, row_number() OVER (ORDER BY turn) AS nth
     FROM ranked
-    WHERE $16 IS NULL OR concurrency_key IS NULL OR nth_of_key <= room
+    WHERE $16 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $16 - held
 ),
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE $15::integer IS NULL OR nth <= $15 - (
-        SELECT count(*) FROM inbox.held AS held WHERE held.limited AND held.first_key = (SELECT key FROM first)
+    WHERE $15::integer IS NULL OR nth <= $15 - (SELECT inbox.held_units(first.key) FROM first) - (
+        SELECT count(*) FROM inbox.lane WHERE lease_id = $2
     )
 ),
 -- Only behind one that is held: whoever ends that wakes it.
 crowded AS MATERIALIZED (
-    SELECT row, message_id
+    SELECT row
     FROM ranked
     WHERE row NOT IN (SELECT row FROM by_key)
-      AND (room < $16 OR (tenant, concurrency_key) IN (
+      AND (held > 0 OR (tenant, concurrency_key) IN (
           SELECT tenant, concurrency_key FROM ranked JOIN granted USING (row)
       ))
 ),
 moved AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(
-        SELECT row FROM behind WHERE NOT is_head
-        UNION ALL
-        SELECT keyed.row
-        FROM keyed
-        JOIN won USING (tenant, ordering_key)
-        WHERE keyed.head IS NULL AND NOT (keyed.message_id = won.message_id AND won.is_mine)
-        UNION ALL
-        SELECT row FROM crowded
-    ))
-    RETURNING *
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM crowded)) RETURNING *
 ),
 put_behind AS (
     INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, seq, carry
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, concurrency_key,
+        first_key, position, carry
     )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now,
-           CASE WHEN message_id IN (SELECT message_id FROM crowded) THEN 'limit' ELSE 'lane' END,
-           tenant, ordering_key, concurrency_key, first.key, seq, carry
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, concurrency_key,
+           first.key, position, carry
     FROM clock, first, moved
 ),
 taken AS (
@@ -1438,25 +867,820 @@ taken AS (
 ),
 leased AS (
     INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(level) >= 4, $10::integer,
-           min(clock.now) + $11::interval
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
+           min(clock.now) + $12::interval
     FROM clock, taken
     HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
 ),
 held AS (
     INSERT INTO inbox.held (
         lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, carry
+        first_key, tenant, ordering_key, concurrency_key, position, carry
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $12::boolean,
-           $13::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, carry
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
+           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    FROM clock, first, taken
+),
+answer AS MATERIALIZED (
+    SELECT seq, level, version, attempts + 1 AS attempt, carry::text, handler_key, message_id, 'taken' AS fate
+    FROM taken
+    UNION ALL
+    SELECT seq, level, version, NULL, NULL, NULL, NULL, CASE
+               WHEN row IN (SELECT row FROM crowded) THEN 'moved'
+               -- The fleet has no room for it, and need not be asked again until it has.
+               ELSE 'full'
+           END
+    FROM found
+    WHERE row NOT IN (SELECT row FROM granted)
+)
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.carry,
+       taken.handler_key, taken.message_id, message.*, (
+    SELECT true
+    FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready
+        WHERE handler_key = $4 AND ordered AND level = scan.level AND version = scan.version
+          AND seq > scan.low
+        ORDER BY seq
+        LIMIT 1
+    ) AS one
+    LIMIT 1
+) AS has_lanes, taken.fate
+FROM clock
+LEFT JOIN answer AS taken ON true
+LEFT JOIN LATERAL (
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    FROM inbox.message
+    WHERE id = taken.message_id
+    LIMIT 1
+) AS message ON taken.fate = 'taken';
+
+-- statement: lane_win_tenants(now, lease, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, lanes, fleet, tenants)
+-- lanes → this lease, of which lane_take.sql takes the deliveries: at most $11, and of those only lanes whose
+-- turn comes before $10 deliveries that have no ordering key. Answers what has an ordering key and was looked at.
+--
+-- A lane is won by whoever inserts its row, or finds it without a holder or held by a delivery that is ready. One
+-- that is changing hands is left.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $3 LIMIT 1
+    ), $3) AS key
+),
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
+found AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($4::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($5::smallint[], $6::integer[], $7::bigint[])
+            AS scan (level, version, low) CROSS JOIN unnest($13::text[]) AS served (tenant)
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $3 COLLATE "C" AND NOT ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
+            ORDER BY seq
+            LIMIT $10
+            
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT $10
+    ) AS one
+    LIMIT $10
+),
+-- What has an ordering key, in the same order. Not locked: nobody holds a row while it waits for a lane.
+queued AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($4::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($5::smallint[], $6::integer[], $8::bigint[]) AS scan (level, version, low) CROSS JOIN unnest($13::text[]) AS served (tenant)
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $3 COLLATE "C" AND ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
+            ORDER BY seq
+            LIMIT $9::bigint
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT $9::bigint
+    ) AS one
+    LIMIT $9::bigint
+),
+lane AS MATERIALIZED (
+    SELECT seen.*, lane.mark IS NULL AS is_new, lane.lease_id IS NULL AND (
+               lane.message_id IS NULL
+               OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $3 FROM queued)
+           ) AS is_free
+    FROM (
+        SELECT tenant, ordering_key, min(ARRAY[array_position($4::smallint[], level), seq]) AS turn
+        FROM queued
+        GROUP BY tenant, ordering_key
+    ) AS seen
+    LEFT JOIN LATERAL (
+        SELECT lease_id, message_id, head_key, mark FROM inbox.lane WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key LIMIT 1
+    ) AS lane ON true
+),
+fit AS MATERIALIZED (
+    (SELECT turn, tenant, ordering_key, is_new
+     FROM lane
+     WHERE is_free
+     ORDER BY turn
+     LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
+         $12 - (SELECT inbox.held_units(first.key) FROM first), 0)) END)
+    UNION ALL
+    SELECT ARRAY[array_position($4::smallint[], level), seq], NULL, NULL, NULL FROM found
+    ORDER BY turn
+    LIMIT $10::bigint
+),
+-- In the order of keys, so that no two statements wait for each other.
+won AS (
+    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, lease_id, since)
+    SELECT first.key, fit.tenant, fit.ordering_key, $2, clock.now
+    FROM clock, first, fit
+    WHERE fit.is_new
+    ORDER BY fit.tenant, fit.ordering_key
+    ON CONFLICT DO NOTHING
+),
+open AS MATERIALIZED (
+    SELECT lane.row
+    FROM fit AS seen
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row
+        FROM inbox.lane
+        WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key AND lease_id IS NULL
+          AND (message_id IS NULL OR (message_id, head_key) IN (SELECT queued.message_id, $3 FROM queued))
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS lane
+    WHERE NOT seen.is_new
+),
+entered AS (
+    UPDATE inbox.lane AS lane
+    SET lease_id = $2, message_id = NULL, head_key = NULL, since = clock.now
+    FROM clock, open
+    WHERE lane.ctid = open.row
+)
+SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version, lane.is_free, tenant, ordering_key
+FROM clock
+LEFT JOIN queued ON true
+LEFT JOIN lane USING (tenant, ordering_key);
+
+-- statement: lane_behind_tenants(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, tenants)
+-- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
+-- lock that whoever ends the run takes too, so that nobody is left behind. Answers what was looked at.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $3 LIMIT 1
+    ), $3) AS key
+),
+-- What has an ordering key, in the same order. Not locked: nobody holds a row while it waits for a lane.
+queued AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($4::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($5::smallint[], $6::integer[], $7::bigint[]) AS scan (level, version, low) CROSS JOIN unnest($9::text[]) AS served (tenant)
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $3 COLLATE "C" AND ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
+            ORDER BY seq
+            LIMIT $8::bigint
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT $8::bigint
+    ) AS one
+    LIMIT $8::bigint
+),
+behind AS MATERIALIZED (
+    SELECT queued.row
+    FROM (SELECT DISTINCT tenant, ordering_key FROM queued) AS seen
+    CROSS JOIN LATERAL (
+        SELECT message_id, head_key
+        FROM inbox.lane
+        WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key AND num_nonnulls(lease_id, message_id) > 0
+        LIMIT 1
+        FOR SHARE SKIP LOCKED
+    ) AS lane
+    JOIN queued ON queued.tenant = seen.tenant AND queued.ordering_key = seen.ordering_key
+    WHERE (lane.message_id, lane.head_key) IS DISTINCT FROM (queued.message_id, $3)
+),
+moved AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
+),
+put_behind AS (
+    INSERT INTO inbox.waiting (
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
+        concurrency_key, first_key, position, carry
+    )
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'lane', tenant, ordering_key,
+           concurrency_key, first.key, position, carry
+    FROM clock, first, moved
+)
+SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
+       queued.row IN (SELECT row FROM behind) AS is_moved
+FROM clock
+LEFT JOIN queued ON true;
+
+-- statement: claim_tenants_and_none(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, tenants)
+-- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
+-- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- whether the handler has anything with an ordering key, which this claim does not look at.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
+    ), $4) AS key
+),
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
+found AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($5::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
+            AS scan (level, version, low) 
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = ANY ($15)
+            ORDER BY seq
+            LIMIT $10
+            FOR UPDATE SKIP LOCKED
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT $10
+    ) AS one
+    LIMIT $10
+),
+taken AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
+),
+leased AS (
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
+           min(clock.now) + $12::interval
+    FROM clock, taken
+    HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
+),
+held AS (
+    INSERT INTO inbox.held (
+        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
+        first_key, tenant, ordering_key, concurrency_key, position, carry
+    )
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
+           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
 )
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version,
-       taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.message_id, message.*, 'taken' AS fate
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
+       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+    SELECT true
+    FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready
+        WHERE handler_key = $4 AND ordered AND level = scan.level AND version = scan.version
+          AND seq > scan.low
+        ORDER BY seq
+        LIMIT 1
+    ) AS one
+    LIMIT 1
+) AS has_lanes
 FROM clock
-CROSS JOIN taken
+LEFT JOIN taken ON true
+LEFT JOIN LATERAL (
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    FROM inbox.message
+    WHERE id = taken.message_id
+    LIMIT 1
+) AS message ON true;
+
+-- statement: claim_beside_lanes_tenants_and_none(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, tenants)
+-- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
+-- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- whether the handler has anything with an ordering key, which this claim does not look at.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
+    ), $4) AS key
+),
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
+found AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($5::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
+            AS scan (level, version, low) 
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = ANY ($15)
+            ORDER BY seq
+            LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+            FOR UPDATE SKIP LOCKED
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+    ) AS one
+    LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+),
+taken AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
+),
+leased AS (
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
+           min(clock.now) + $12::interval
+    FROM clock, taken
+    HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
+),
+held AS (
+    INSERT INTO inbox.held (
+        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
+        first_key, tenant, ordering_key, concurrency_key, position, carry
+    )
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
+           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    FROM clock, first, taken
+)
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
+       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+    SELECT true
+    FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready
+        WHERE handler_key = $4 AND ordered AND level = scan.level AND version = scan.version
+          AND seq > scan.low
+        ORDER BY seq
+        LIMIT 1
+    ) AS one
+    LIMIT 1
+) AS has_lanes
+FROM clock
+LEFT JOIN taken ON true
+LEFT JOIN LATERAL (
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    FROM inbox.message
+    WHERE id = taken.message_id
+    LIMIT 1
+) AS message ON true;
+
+-- statement: claim_limited_tenants_and_none(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
+-- ready → held, as claim.sql does, for a handler with limits. What exceeds the limit of its key goes to waiting.
+-- The answer also says what became of what was looked at and not taken.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
+    ), $4) AS key
+),
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
+found AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($5::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
+            AS scan (level, version, low) 
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = ANY ($17)
+            ORDER BY seq
+            LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+            FOR UPDATE SKIP LOCKED
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+    ) AS one
+    LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+),
+-- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
+-- can be counted. A lane that was won counts, although nothing of it is held yet.
+ranked AS MATERIALIZED (
+    SELECT row, tenant, concurrency_key, turn,
+           row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
+           CASE WHEN $16::integer IS NOT NULL AND concurrency_key IS NOT NULL
+                THEN inbox.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
+    FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
+),
+by_key AS MATERIALIZED (
+    SELECT row, row_number() OVER (ORDER BY turn) AS nth
+    FROM ranked
+    WHERE $16 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $16 - held
+),
+granted AS MATERIALIZED (
+    SELECT row
+    FROM by_key
+    WHERE $15::integer IS NULL OR nth <= $15 - (SELECT inbox.held_units(first.key) FROM first) - (
+        SELECT count(*) FROM inbox.lane WHERE lease_id = $2
+    )
+),
+-- Only behind one that is held: whoever ends that wakes it.
+crowded AS MATERIALIZED (
+    SELECT row
+    FROM ranked
+    WHERE row NOT IN (SELECT row FROM by_key)
+      AND (held > 0 OR (tenant, concurrency_key) IN (
+          SELECT tenant, concurrency_key FROM ranked JOIN granted USING (row)
+      ))
+),
+moved AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM crowded)) RETURNING *
+),
+put_behind AS (
+    INSERT INTO inbox.waiting (
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, concurrency_key,
+        first_key, position, carry
+    )
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, concurrency_key,
+           first.key, position, carry
+    FROM clock, first, moved
+),
+taken AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM granted)) RETURNING *
+),
+leased AS (
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
+           min(clock.now) + $12::interval
+    FROM clock, taken
+    HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
+),
+held AS (
+    INSERT INTO inbox.held (
+        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
+        first_key, tenant, ordering_key, concurrency_key, position, carry
+    )
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
+           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    FROM clock, first, taken
+),
+answer AS MATERIALIZED (
+    SELECT seq, level, version, attempts + 1 AS attempt, carry::text, handler_key, message_id, 'taken' AS fate
+    FROM taken
+    UNION ALL
+    SELECT seq, level, version, NULL, NULL, NULL, NULL, CASE
+               WHEN row IN (SELECT row FROM crowded) THEN 'moved'
+               -- The fleet has no room for it, and need not be asked again until it has.
+               ELSE 'full'
+           END
+    FROM found
+    WHERE row NOT IN (SELECT row FROM granted)
+)
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.carry,
+       taken.handler_key, taken.message_id, message.*, (
+    SELECT true
+    FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
+    CROSS JOIN LATERAL (
+        SELECT 1
+        FROM inbox.ready
+        WHERE handler_key = $4 AND ordered AND level = scan.level AND version = scan.version
+          AND seq > scan.low
+        ORDER BY seq
+        LIMIT 1
+    ) AS one
+    LIMIT 1
+) AS has_lanes, taken.fate
+FROM clock
+LEFT JOIN answer AS taken ON true
+LEFT JOIN LATERAL (
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    FROM inbox.message
+    WHERE id = taken.message_id
+    LIMIT 1
+) AS message ON taken.fate = 'taken';
+
+-- statement: lane_win_tenants_and_none(now, lease, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, lanes, fleet, tenants)
+-- lanes → this lease, of which lane_take.sql takes the deliveries: at most $11, and of those only lanes whose
+-- turn comes before $10 deliveries that have no ordering key. Answers what has an ordering key and was looked at.
+--
+-- A lane is won by whoever inserts its row, or finds it without a holder or held by a delivery that is ready. One
+-- that is changing hands is left.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $3 LIMIT 1
+    ), $3) AS key
+),
+-- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
+-- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
+-- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
+found AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($4::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($5::smallint[], $6::integer[], $7::bigint[])
+            AS scan (level, version, low) 
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $3  AND NOT ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = ANY ($13)
+            ORDER BY seq
+            LIMIT $10
+            
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT $10
+    ) AS one
+    LIMIT $10
+),
+-- What has an ordering key, in the same order. Not locked: nobody holds a row while it waits for a lane.
+queued AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($4::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($5::smallint[], $6::integer[], $8::bigint[]) AS scan (level, version, low) 
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $3  AND ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = ANY ($13)
+            ORDER BY seq
+            LIMIT $9::bigint
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT $9::bigint
+    ) AS one
+    LIMIT $9::bigint
+),
+lane AS MATERIALIZED (
+    SELECT seen.*, lane.mark IS NULL AS is_new, lane.lease_id IS NULL AND (
+               lane.message_id IS NULL
+               OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $3 FROM queued)
+           ) AS is_free
+    FROM (
+        SELECT tenant, ordering_key, min(ARRAY[array_position($4::smallint[], level), seq]) AS turn
+        FROM queued
+        GROUP BY tenant, ordering_key
+    ) AS seen
+    LEFT JOIN LATERAL (
+        SELECT lease_id, message_id, head_key, mark FROM inbox.lane WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key LIMIT 1
+    ) AS lane ON true
+),
+fit AS MATERIALIZED (
+    (SELECT turn, tenant, ordering_key, is_new
+     FROM lane
+     WHERE is_free
+     ORDER BY turn
+     LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
+         $12 - (SELECT inbox.held_units(first.key) FROM first), 0)) END)
+    UNION ALL
+    SELECT ARRAY[array_position($4::smallint[], level), seq], NULL, NULL, NULL FROM found
+    ORDER BY turn
+    LIMIT $10::bigint
+),
+-- In the order of keys, so that no two statements wait for each other.
+won AS (
+    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, lease_id, since)
+    SELECT first.key, fit.tenant, fit.ordering_key, $2, clock.now
+    FROM clock, first, fit
+    WHERE fit.is_new
+    ORDER BY fit.tenant, fit.ordering_key
+    ON CONFLICT DO NOTHING
+),
+open AS MATERIALIZED (
+    SELECT lane.row
+    FROM fit AS seen
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row
+        FROM inbox.lane
+        WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key AND lease_id IS NULL
+          AND (message_id IS NULL OR (message_id, head_key) IN (SELECT queued.message_id, $3 FROM queued))
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS lane
+    WHERE NOT seen.is_new
+),
+entered AS (
+    UPDATE inbox.lane AS lane
+    SET lease_id = $2, message_id = NULL, head_key = NULL, since = clock.now
+    FROM clock, open
+    WHERE lane.ctid = open.row
+)
+SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version, lane.is_free, tenant, ordering_key
+FROM clock
+LEFT JOIN queued ON true
+LEFT JOIN lane USING (tenant, ordering_key);
+
+-- statement: lane_behind_tenants_and_none(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, tenants)
+-- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
+-- lock that whoever ends the run takes too, so that nobody is left behind. Answers what was looked at.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $3 LIMIT 1
+    ), $3) AS key
+),
+-- What has an ordering key, in the same order. Not locked: nobody holds a row while it waits for a lane.
+queued AS MATERIALIZED (
+    SELECT one.*
+    FROM unnest($4::smallint[]) AS wanted (level)
+    CROSS JOIN LATERAL (
+        SELECT ready.*
+        FROM unnest($5::smallint[], $6::integer[], $7::bigint[]) AS scan (level, version, low) 
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
+            FROM inbox.ready AS ready
+            WHERE handler_key = $3  AND ordered AND level = scan.level AND version = scan.version
+              AND seq > scan.low AND tenant = ANY ($9)
+            ORDER BY seq
+            LIMIT $8::bigint
+        ) AS ready
+        WHERE scan.level = wanted.level
+        ORDER BY ready.seq
+        LIMIT $8::bigint
+    ) AS one
+    LIMIT $8::bigint
+),
+behind AS MATERIALIZED (
+    SELECT queued.row
+    FROM (SELECT DISTINCT tenant, ordering_key FROM queued) AS seen
+    CROSS JOIN LATERAL (
+        SELECT message_id, head_key
+        FROM inbox.lane
+        WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key AND num_nonnulls(lease_id, message_id) > 0
+        LIMIT 1
+        FOR SHARE SKIP LOCKED
+    ) AS lane
+    JOIN queued ON queued.tenant = seen.tenant AND queued.ordering_key = seen.ordering_key
+    WHERE (lane.message_id, lane.head_key) IS DISTINCT FROM (queued.message_id, $3)
+),
+moved AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
+),
+put_behind AS (
+    INSERT INTO inbox.waiting (
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
+        concurrency_key, first_key, position, carry
+    )
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'lane', tenant, ordering_key,
+           concurrency_key, first.key, position, carry
+    FROM clock, first, moved
+)
+SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
+       queued.row IN (SELECT row FROM behind) AS is_moved
+FROM clock
+LEFT JOIN queued ON true;
+
+-- statement: lane_take(now, lease, host, handler_key, limit, length, max_crashes, duration, limited, blocks, per_key, quarantined, read_keys, read_versions)
+-- ready or waiting behind a lane → held, for the lanes that this lease has won: the oldest deliveries of each, in
+-- their order, up to the first that this worker may not take. By a statement of its own after the lanes were won: so
+-- it sees what their former holders put back. A lane of which nothing can be taken goes to the delivery in the way.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
+    ), $4) AS key
+),
+mine AS MATERIALIZED (
+    SELECT ctid AS lane, tenant, ordering_key, mark, (
+               SELECT greatest($5::bigint - (SELECT count(*) FROM inbox.held WHERE lease_id = $2), 0)
+           ) / count(*) OVER () AS share
+    FROM inbox.lane
+    WHERE lease_id = $2
+),
+next AS MATERIALIZED (
+    SELECT mine.lane, mine.tenant, mine.ordering_key, one.*,
+           ($12::boolean IS NULL OR (one.crashes >= 2) = $12)
+           AND (one.handler_key, one.version) IN (
+               SELECT * FROM unnest($13::text[], $14::integer[])
+           )
+           AND ($11::integer IS NULL OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key)
+               OVER (PARTITION BY mine.lane ORDER BY one.position)) AS is_mine
+    FROM first
+    CROSS JOIN mine
+    CROSS JOIN LATERAL inbox.lane_next(
+        first.key, mine.tenant, mine.ordering_key, mine.mark, greatest(1, least($6::bigint, mine.share))
+    ) AS one
+),
+crowded AS NOT MATERIALIZED (
+    SELECT lane FROM next WHERE $11 IS NOT NULL AND false
+),
+run AS MATERIALIZED (
+    SELECT *
+    FROM (SELECT next.*, bool_and(is_mine) OVER (PARTITION BY lane ORDER BY position) AS goes_on FROM next) AS next
+    WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
+),
+was_ready AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE NOT waits)) RETURNING *
+),
+was_waiting AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE waits)) RETURNING *
+),
+taken AS MATERIALIZED (
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM was_ready
+    UNION ALL
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM was_waiting
+),
+leased AS (
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $7::integer,
+           min(clock.now) + $8::interval
+    FROM clock, taken
+    HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
+),
+held AS (
+    INSERT INTO inbox.held (
+        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
+        first_key, tenant, ordering_key, concurrency_key, position, carry
+    )
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $9::boolean,
+           $10::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    FROM clock, first, taken
+),
+-- Of which nothing could be taken: the delivery in the way.
+empty AS MATERIALIZED (
+    SELECT mine.lane, head.message_id, head.handler_key
+    FROM mine
+    LEFT JOIN LATERAL (
+        SELECT next.message_id, next.handler_key
+        FROM next
+        WHERE next.lane = mine.lane AND next.place NOT IN (SELECT place FROM run WHERE run.waits = next.waits)
+        ORDER BY next.position
+        LIMIT 1
+    ) AS head ON true
+    WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
+),
+left_to_head AS (
+    UPDATE inbox.lane AS lane
+    SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
+    FROM empty
+    WHERE lane.ctid = empty.lane AND empty.message_id IS NOT NULL
+),
+left_alone AS (
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE message_id IS NULL))
+)
+SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
+       taken.attempts + 1 AS attempt, taken.carry::text, taken.handler_key, taken.message_id, message.*,
+       taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
+FROM clock
+LEFT JOIN taken ON true
 LEFT JOIN LATERAL (
     SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
            concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
@@ -1464,21 +1688,142 @@ LEFT JOIN LATERAL (
     WHERE id = taken.message_id
     LIMIT 1
 ) AS message ON true
-UNION ALL
-SELECT $2, NULL, seq, level, version, NULL, NULL, message_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, CASE
-           WHEN message_id IN (SELECT message_id FROM moved) THEN 'moved'
-           -- The fleet has no room for it, and need not be asked again until it has.
-           WHEN row IN (SELECT row FROM fit) THEN 'full'
-           ELSE 'left'
-       END
-FROM found
-WHERE row NOT IN (SELECT row FROM granted)
-UNION ALL
-SELECT $2, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-       NULL, NULL, NULL, NULL;
+ORDER BY taken.tenant, taken.ordering_key, taken.position;
 
--- statement: settle_done
+-- statement: lane_take_limited(now, lease, host, handler_key, limit, length, max_crashes, duration, limited, blocks, per_key, quarantined, read_keys, read_versions)
+-- ready or waiting behind a lane → held, for the lanes that this lease has won: the oldest deliveries of each, in
+-- their order, up to the first that this worker may not take. By a statement of its own after the lanes were won: so
+-- it sees what their former holders put back. A lane of which nothing can be taken goes to the delivery in the way.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
+    ), $4) AS key
+),
+mine AS MATERIALIZED (
+    SELECT ctid AS lane, tenant, ordering_key, mark, (
+               SELECT greatest($5::bigint - (SELECT count(*) FROM inbox.held WHERE lease_id = $2), 0)
+           ) / count(*) OVER () AS share
+    FROM inbox.lane
+    WHERE lease_id = $2
+),
+next AS MATERIALIZED (
+    SELECT mine.lane, mine.tenant, mine.ordering_key, one.*,
+           ($12::boolean IS NULL OR (one.crashes >= 2) = $12)
+           AND (one.handler_key, one.version) IN (
+               SELECT * FROM unnest($13::text[], $14::integer[])
+           )
+           AND ($11::integer IS NULL OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key)
+               OVER (PARTITION BY mine.lane ORDER BY one.position)) AS is_mine
+    FROM first
+    CROSS JOIN mine
+    CROSS JOIN LATERAL inbox.lane_next(
+        first.key, mine.tenant, mine.ordering_key, mine.mark, greatest(1, least($6::bigint, mine.share))
+    ) AS one
+),
+-- Lanes whose next delivery exceeds the limit of its concurrency key: it waits for others to end, and keeps its lane.
+crowded AS MATERIALIZED (
+    SELECT *
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
+        FROM (SELECT DISTINCT ON (lane) * FROM next ORDER BY lane, position) AS head
+    ) AS head
+    WHERE concurrency_key IS NOT NULL
+      AND nth > $11 - inbox.held_units((SELECT key FROM first), tenant, concurrency_key)
+),
+parked AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *
+),
+put_behind AS (
+    INSERT INTO inbox.waiting (
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
+        concurrency_key, first_key, position, carry
+    )
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, ordering_key,
+           concurrency_key, first.key, position, carry
+    FROM clock, first, parked
+),
+put_aside AS (
+    UPDATE inbox.waiting SET reason = 'limit'
+    WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE waits))
+),
+run AS MATERIALIZED (
+    SELECT *
+    FROM (SELECT next.*, bool_and(is_mine) OVER (PARTITION BY lane ORDER BY position) AS goes_on FROM next) AS next
+    WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
+),
+was_ready AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE NOT waits)) RETURNING *
+),
+was_waiting AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE waits)) RETURNING *
+),
+taken AS MATERIALIZED (
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM was_ready
+    UNION ALL
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM was_waiting
+),
+leased AS (
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $7::integer,
+           min(clock.now) + $8::interval
+    FROM clock, taken
+    HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
+),
+held AS (
+    INSERT INTO inbox.held (
+        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
+        first_key, tenant, ordering_key, concurrency_key, position, carry
+    )
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $9::boolean,
+           $10::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    FROM clock, first, taken
+),
+-- Of which nothing could be taken: the delivery in the way.
+empty AS MATERIALIZED (
+    SELECT mine.lane, head.message_id, head.handler_key
+    FROM mine
+    LEFT JOIN LATERAL (
+        SELECT next.message_id, next.handler_key
+        FROM next
+        WHERE next.lane = mine.lane AND next.place NOT IN (SELECT place FROM run WHERE run.waits = next.waits)
+        ORDER BY next.position
+        LIMIT 1
+    ) AS head ON true
+    WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
+),
+left_to_head AS (
+    UPDATE inbox.lane AS lane
+    SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
+    FROM empty
+    WHERE lane.ctid = empty.lane AND empty.message_id IS NOT NULL
+),
+left_alone AS (
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE message_id IS NULL))
+)
+SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
+       taken.attempts + 1 AS attempt, taken.carry::text, taken.handler_key, taken.message_id, message.*,
+       taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
+FROM clock
+LEFT JOIN taken ON true
+LEFT JOIN LATERAL (
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    FROM inbox.message
+    WHERE id = taken.message_id
+    LIMIT 1
+) AS message ON true
+ORDER BY taken.tenant, taken.ordering_key, taken.position;
+
+-- statement: settle_done()
 -- held → done, for a call in which all are: what happens most, with fewer steps than settle.sql needs for any
 -- mixture. To delete the row is the settlement; the answer names what was found.
 WITH clock AS MATERIALIZED (
@@ -1542,7 +1887,7 @@ done AS (
 )
 SELECT nth, false FROM mine;
 
--- statement: settle
+-- statement: settle()
 -- held → done, waiting, dead or ready. To delete the row is the settlement; the answer names what was found, and
 -- what of it was cancelled instead.
 WITH clock AS MATERIALIZED (
@@ -1553,8 +1898,10 @@ mine AS MATERIALIZED (
            held.*, one.cancelled,
            CASE WHEN one.cancelled THEN 'done' ELSE asked.place END AS place,
            CASE WHEN one.cancelled THEN 'cancelled' ELSE asked.word END AS word,
+           NOT one.cancelled AND asked.place = 'ready' AS goes_back,
+           NOT one.cancelled AND (asked.place = 'waiting' OR asked.place = 'dead' AND held.blocks) AS blocks_lane,
            -- What was not tried after all gives its attempt back.
-           held.attempt - (asked.place = 'ready')::integer AS attempts
+           held.attempt - (asked.place = 'ready' OR asked.word IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
     FROM unnest(
         $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[], $9::jsonb[],
         $10::bigint[]
@@ -1610,6 +1957,27 @@ let_go AS (
         WHERE mine.cancel
     ))
 ),
+-- The lanes of those that do not come to an end: the first that blocks its lane is the next holder.
+stays AS MATERIALIZED (
+    SELECT DISTINCT ON (lane.row) lane.row, mine.message_id, mine.handler_key
+    FROM mine
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, lease_id, message_id
+        FROM inbox.lane AS lane
+        WHERE lane.handler_key = mine.first_key AND lane.tenant = mine.tenant
+          AND lane.ordering_key = mine.ordering_key
+        LIMIT 1
+    ) AS lane
+    -- Not one that came later in a run, if its worker settles it all the same.
+    WHERE mine.blocks_lane AND lane.lease_id = mine.lease_id AND lane.message_id IS NULL
+    ORDER BY lane.row, mine.position
+),
+kept AS (
+    UPDATE inbox.lane AS lane
+    SET message_id = stays.message_id, head_key = stays.handler_key, since = clock.now
+    FROM clock, stays
+    WHERE lane.ctid = stays.row
+),
 done AS (
     INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
     SELECT message_id, handler_key, word, attempts, greatest(clock.now - leased_at, interval '0'), clock.now
@@ -1619,19 +1987,19 @@ done AS (
 waiting AS (
     INSERT INTO inbox.waiting (
         message_id, handler_key, version, priority, attempts, due_at, reason, error, tenant, ordering_key,
-        concurrency_key, carry
+        concurrency_key, position, carry
     )
     SELECT message_id, handler_key, version, priority, attempts, clock.now + after, 'retry', error, tenant,
-           ordering_key, concurrency_key, carried
+           ordering_key, concurrency_key, position, carried
     FROM clock, mine
     WHERE place = 'waiting'
     ON CONFLICT DO NOTHING
 ),
 dead AS (
     INSERT INTO inbox.dead (
-        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks
+        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks, position
     )
-    SELECT message_id, handler_key, version, priority, attempts, word, error_type, error, clock.now, blocks
+    SELECT message_id, handler_key, version, priority, attempts, word, error_type, error, clock.now, blocks, position
     FROM clock, mine
     WHERE place = 'dead'
     ON CONFLICT DO NOTHING
@@ -1639,10 +2007,10 @@ dead AS (
 returned AS (
     INSERT INTO inbox.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM mine
     WHERE place = 'ready'
     ORDER BY turn
@@ -1656,12 +2024,12 @@ attempt AS (
                SELECT host FROM inbox.lease WHERE id = mine.lease_id LIMIT 1
            ), leased_at, clock.now, error_type, error
     FROM clock, mine
-    WHERE wished IN ('waiting', 'dead')
+    WHERE wished IN ('waiting', 'dead') AND word IS DISTINCT FROM 'orphaned'
     ORDER BY nth
 )
 SELECT nth, cancelled FROM mine;
 
--- statement: settle_done_within
+-- statement: settle_done_within()
 -- held → done, for a call in which all are: what happens most, with fewer steps than settle.sql needs for any
 -- mixture. To delete the row is the settlement; the answer names what was found.
 WITH clock AS MATERIALIZED (
@@ -1727,7 +2095,7 @@ SELECT nth, false FROM mine
 UNION ALL
 SELECT NULL, inbox.must_settle((SELECT count(*) FROM mine), $5, $6) IS NULL;
 
--- statement: settle_within
+-- statement: settle_within()
 -- held → done, waiting, dead or ready. To delete the row is the settlement; the answer names what was found, and
 -- what of it was cancelled instead.
 WITH clock AS MATERIALIZED (
@@ -1738,8 +2106,10 @@ mine AS MATERIALIZED (
            held.*, one.cancelled,
            CASE WHEN one.cancelled THEN 'done' ELSE asked.place END AS place,
            CASE WHEN one.cancelled THEN 'cancelled' ELSE asked.word END AS word,
+           NOT one.cancelled AND asked.place = 'ready' AS goes_back,
+           NOT one.cancelled AND (asked.place = 'waiting' OR asked.place = 'dead' AND held.blocks) AS blocks_lane,
            -- What was not tried after all gives its attempt back.
-           held.attempt - (asked.place = 'ready')::integer AS attempts
+           held.attempt - (asked.place = 'ready' OR asked.word IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
     FROM unnest(
         $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[], $9::jsonb[],
         $10::bigint[]
@@ -1795,6 +2165,27 @@ let_go AS (
         WHERE mine.cancel
     ))
 ),
+-- The lanes of those that do not come to an end: the first that blocks its lane is the next holder.
+stays AS MATERIALIZED (
+    SELECT DISTINCT ON (lane.row) lane.row, mine.message_id, mine.handler_key
+    FROM mine
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, lease_id, message_id
+        FROM inbox.lane AS lane
+        WHERE lane.handler_key = mine.first_key AND lane.tenant = mine.tenant
+          AND lane.ordering_key = mine.ordering_key
+        LIMIT 1
+    ) AS lane
+    -- Not one that came later in a run, if its worker settles it all the same.
+    WHERE mine.blocks_lane AND lane.lease_id = mine.lease_id AND lane.message_id IS NULL
+    ORDER BY lane.row, mine.position
+),
+kept AS (
+    UPDATE inbox.lane AS lane
+    SET message_id = stays.message_id, head_key = stays.handler_key, since = clock.now
+    FROM clock, stays
+    WHERE lane.ctid = stays.row
+),
 done AS (
     INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
     SELECT message_id, handler_key, word, attempts, greatest(clock.now - leased_at, interval '0'), clock.now
@@ -1804,19 +2195,19 @@ done AS (
 waiting AS (
     INSERT INTO inbox.waiting (
         message_id, handler_key, version, priority, attempts, due_at, reason, error, tenant, ordering_key,
-        concurrency_key, carry
+        concurrency_key, position, carry
     )
     SELECT message_id, handler_key, version, priority, attempts, clock.now + after, 'retry', error, tenant,
-           ordering_key, concurrency_key, carried
+           ordering_key, concurrency_key, position, carried
     FROM clock, mine
     WHERE place = 'waiting'
     ON CONFLICT DO NOTHING
 ),
 dead AS (
     INSERT INTO inbox.dead (
-        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks
+        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks, position
     )
-    SELECT message_id, handler_key, version, priority, attempts, word, error_type, error, clock.now, blocks
+    SELECT message_id, handler_key, version, priority, attempts, word, error_type, error, clock.now, blocks, position
     FROM clock, mine
     WHERE place = 'dead'
     ON CONFLICT DO NOTHING
@@ -1824,10 +2215,10 @@ dead AS (
 returned AS (
     INSERT INTO inbox.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM mine
     WHERE place = 'ready'
     ORDER BY turn
@@ -1841,204 +2232,414 @@ attempt AS (
                SELECT host FROM inbox.lease WHERE id = mine.lease_id LIMIT 1
            ), leased_at, clock.now, error_type, error
     FROM clock, mine
-    WHERE wished IN ('waiting', 'dead')
+    WHERE wished IN ('waiting', 'dead') AND word IS DISTINCT FROM 'orphaned'
     ORDER BY nth
 )
 SELECT nth, cancelled FROM mine
 UNION ALL
 SELECT NULL, inbox.must_settle((SELECT count(*) FROM mine), $11, $12) IS NULL;
 
--- statement: lane_pass
--- Hands on the lanes whose heads were these messages and are over: done, or dead where that lets others pass.
--- The next has a fresh number, so that workers find it. Where there is none, the lane ends. The lanes were
--- locked before, and by a statement of their own. Answers how many have a next one.
-WITH over AS MATERIALIZED (
-    SELECT lane.ctid AS row, lane.handler_key, lane.tenant, lane.ordering_key
-    FROM inbox.lane AS lane
-    WHERE lane.message_id = ANY ($2::uuid[])
-      -- One look at each: what asks whether it exists may be answered by reading all that is done.
-      AND (coalesce((
-              SELECT true FROM inbox.done AS done
-              WHERE done.message_id = lane.message_id AND done.handler_key = lane.head_key
-              LIMIT 1
-          ), (
-              SELECT true FROM inbox.dead AS dead
-              WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key
-                AND NOT dead.blocks
-              LIMIT 1
-          ), false) )
+-- statement: reclaim()
+-- held → ready, dead or done, for leases that have expired. The attempt is not counted, and recorded with the
+-- host that vanished. What a worker is about to settle is locked, and left to it. Answers each by name.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+expired AS MATERIALIZED (
+    SELECT lease.id, lease.host, lease.alone, lease.max_crashes
+    FROM inbox.lease AS lease
+    WHERE lease.expires_at <= (SELECT now FROM clock)
+      -- Not while somebody settles a run of it: of a run, the last ones are taken first.
+      AND (SELECT count(*) FROM inbox.lane WHERE lane.lease_id = lease.id) = (
+          SELECT count(*)
+          FROM (SELECT 1 FROM inbox.lane WHERE lane.lease_id = lease.id FOR UPDATE SKIP LOCKED) AS mine
+      )
+    ORDER BY lease.expires_at, lease.id
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+),
+mine AS MATERIALIZED (
+    SELECT held.*, expired.host, clock.now, held.crashes + begun.is_accused::integer AS vanished, begun.is_accused, one.state,
+           one.state = 'pending' AS goes_back, one.state = 'dead' AND held.blocks AS blocks_lane
+    FROM clock, expired
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, held.*
+        FROM inbox.held AS held
+        WHERE held.lease_id = expired.id
+        ORDER BY held.position DESC
+        LIMIT $2
+        FOR UPDATE SKIP LOCKED
+    ) AS held
+    -- Of a run, the first one had begun.
+    CROSS JOIN LATERAL (
+        SELECT (
+            SELECT true
+            FROM inbox.held AS before
+            WHERE before.lease_id = expired.id AND before.tenant = held.tenant
+              AND before.ordering_key = held.ordering_key AND before.position < held.position
+            LIMIT 1
+        ) IS NULL AS is_accused
+    ) AS begun
+    CROSS JOIN LATERAL (
+        SELECT CASE
+            WHEN held.cancel THEN 'cancelled'
+            -- The first two accuse nobody, and the last one must have held it alone.
+            WHEN expired.alone AND held.crashes - 1 >= expired.max_crashes THEN 'dead'
+            ELSE 'pending'
+        END AS state
+    ) AS one
+    LIMIT $2
+),
+-- Also what was left empty.
+over AS MATERIALIZED (
+    SELECT id
+    FROM expired
+    WHERE (
+        SELECT true
+        FROM inbox.held AS held
+        WHERE held.lease_id = expired.id
+          AND (held.lease_id, held.message_id) NOT IN (SELECT lease_id, message_id FROM mine)
+        LIMIT 1
+    ) IS NULL
+),
+ended AS (
+    DELETE FROM inbox.lease WHERE id = ANY (ARRAY(SELECT id FROM over))
+),
+-- Of the others, the worker must not begin what is taken from it here.
+lost AS (
+    UPDATE inbox.lease SET reclaimed = true
+    WHERE id = ANY (ARRAY(SELECT lease_id FROM mine EXCEPT SELECT id FROM over))
+),
+let_go AS (
+    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
+        SELECT row FROM mine
+        UNION ALL
+        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
+        -- found from where it was.
+        SELECT was.row
+        FROM mine
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row
+            FROM inbox.held AS held
+            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
+            LIMIT 1
+        ) AS was
+        WHERE mine.cancel
+    ))
+),
+-- The lanes of those that do not come to an end: the first that blocks its lane is the next holder.
+stays AS MATERIALIZED (
+    SELECT DISTINCT ON (lane.row) lane.row, mine.message_id, mine.handler_key
+    FROM mine
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, lease_id, message_id
+        FROM inbox.lane AS lane
+        WHERE lane.handler_key = mine.first_key AND lane.tenant = mine.tenant
+          AND lane.ordering_key = mine.ordering_key
+        LIMIT 1
+    ) AS lane
+    -- Not one that came later in a run, if its worker settles it all the same.
+    WHERE mine.blocks_lane AND lane.lease_id = mine.lease_id AND lane.message_id IS NULL
+    ORDER BY lane.row, mine.position
+),
+kept AS (
+    UPDATE inbox.lane AS lane
+    SET message_id = stays.message_id, head_key = stays.handler_key, since = clock.now
+    FROM clock, stays
+    WHERE lane.ctid = stays.row
+),
+returned AS (
+    INSERT INTO inbox.ready (
+        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+        position, carry
+    )
+    SELECT handler_key, priority, version, message_id, attempt - 1, vanished, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM mine
+    WHERE state = 'pending'
+    ORDER BY leased_at, position
+    ON CONFLICT DO NOTHING
+),
+done AS (
+    INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
+    SELECT message_id, handler_key, state, attempt - 1, greatest(now - leased_at, interval '0'), now
+    FROM mine
+    WHERE state = 'cancelled'
+),
+dead AS (
+    INSERT INTO inbox.dead (
+        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks, position
+    )
+    SELECT message_id, handler_key, version, priority, attempt - 1, $3, $3, $4, now, blocks, position
+    FROM mine
+    WHERE state = 'dead'
+    ON CONFLICT DO NOTHING
+),
+attempt AS (
+    INSERT INTO inbox.attempt (
+        message_id, handler_key, attempt, host, leased_at, settled_at, error_type, error
+    )
+    SELECT message_id, handler_key, attempt, host, leased_at, now, $3, $4
+    FROM mine
+    WHERE state <> 'cancelled' AND is_accused
+)
+SELECT message_id, handler_key, host, attempt - 1, vanished, state, first_key, tenant, ordering_key,
+       limited OR concurrency_key IS NOT NULL AS is_counted, concurrency_key
+FROM mine;
+
+-- statement: lane_end_of_leases()
+-- Hands on the lanes among these whose run is over: to the delivery that is in the way or, if there is none, to
+-- whoever claims the next one, which is ready then, under a fresh number where it waited. Where there is none, the
+-- lane ends. The lanes were locked before, by a statement of its own. Answers how many have a next one.
+WITH lane AS MATERIALIZED (
+    SELECT lane.ctid AS row, lane.* FROM inbox.lane AS lane WHERE lane.lease_id = ANY ($2::uuid[])
+),
+state AS MATERIALIZED (
+    SELECT lane.*, lane.lease_id IS NOT NULL AND (
+        SELECT true
+        FROM inbox.held AS held
+        WHERE held.lease_id = lane.lease_id AND held.tenant = lane.tenant
+          AND held.ordering_key = lane.ordering_key AND held.ordering_key IS NOT NULL
+        LIMIT 1
+    ) IS NOT NULL AS runs,
+    lane.message_id IS NOT NULL AND coalesce((
+        SELECT true FROM inbox.ready AS ready
+        WHERE ready.message_id = lane.message_id AND ready.handler_key = lane.head_key
+        LIMIT 1
+    ), (
+        SELECT true FROM inbox.waiting AS waiting
+        WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
+          AND waiting.reason <> 'lane'
+        LIMIT 1
+    ), (
+        SELECT true FROM inbox.dead AS dead
+        WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key AND dead.blocks
+        LIMIT 1
+    )) IS NOT NULL AS has_head
+    FROM lane
 ),
 next AS MATERIALIZED (
-    SELECT over.row AS lane, next.*
-    FROM over
-    LEFT JOIN LATERAL inbox.lane_next(over.handler_key, over.tenant, over.ordering_key) AS next ON true
-),
-waits AS MATERIALIZED (
-    SELECT waiting.row
-    FROM next
-    CROSS JOIN LATERAL (
-        SELECT waiting.ctid AS row
-        FROM inbox.waiting AS waiting
-        WHERE waiting.message_id = next.message_id AND waiting.handler_key = next.handler_key
-        LIMIT 1
-        FOR UPDATE
-    ) AS waiting
-    WHERE next.waits
+    SELECT over.row AS lane, over.later_xid <= pg_snapshot_xmin(pg_current_snapshot()) AS may_advance, next.*
+    FROM (SELECT * FROM state WHERE NOT runs AND NOT has_head) AS over
+    LEFT JOIN LATERAL inbox.lane_next(over.handler_key, over.tenant, over.ordering_key, over.mark, 1) AS next ON true
 ),
 woken AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM waits)) RETURNING *
-),
--- A claim that is looking at it right now sees whose turn it is.
-seen AS MATERIALIZED (
-    SELECT ready.row
-    FROM next
-    CROSS JOIN LATERAL (
-        SELECT ready.ctid AS row
-        FROM inbox.ready AS ready
-        WHERE ready.message_id = next.message_id AND ready.handler_key = next.handler_key
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS ready
-    WHERE NOT next.waits
-),
-renumbered AS (
-    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM seen)) RETURNING *
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE waits)) RETURNING *
 ),
 made_ready AS (
     INSERT INTO inbox.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM woken
-    UNION ALL
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
-    FROM renumbered
 ),
-passed AS (
+-- With the mark that is safe: a transaction that was open when it was noted may have committed something older.
+handed_on AS (
     UPDATE inbox.lane AS lane
-    SET message_id = next.message_id, head_key = next.handler_key,
-        since = coalesce($1::timestamptz, clock_timestamp())
+    SET lease_id = NULL, message_id = NULL, head_key = NULL, since = coalesce($1::timestamptz, clock_timestamp()),
+        mark = CASE WHEN may_advance THEN least(lane.later_mark, next.position) ELSE lane.mark END,
+        later_mark = CASE WHEN may_advance IS NOT false THEN next.position ELSE lane.later_mark END,
+        later_xid = CASE
+            WHEN may_advance IS NOT false THEN pg_snapshot_xmax(pg_current_snapshot())
+            ELSE lane.later_xid
+        END
     FROM next
-    WHERE lane.ctid = next.lane AND next.message_id IS NOT NULL
+    WHERE lane.ctid = next.lane AND next.position IS NOT NULL
+),
+left_to_head AS (
+    UPDATE inbox.lane SET lease_id = NULL
+    WHERE ctid = ANY (ARRAY(SELECT row FROM state WHERE lease_id IS NOT NULL AND NOT runs AND has_head))
 ),
 ended AS (
-    DELETE FROM inbox.lane
-    WHERE ctid = ANY (ARRAY(SELECT lane FROM next WHERE message_id IS NULL))
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM next WHERE position IS NULL))
 )
-SELECT count(*) FROM next WHERE message_id IS NOT NULL;
+SELECT count(*) FROM next WHERE position IS NOT NULL;
 
--- statement: lane_repair
--- Hands on the lanes whose heads were these messages and are over: done, or dead where that lets others pass.
--- The next has a fresh number, so that workers find it. Where there is none, the lane ends. The lanes were
--- locked before, and by a statement of their own. Answers how many have a next one.
-WITH over AS MATERIALIZED (
-    SELECT lane.ctid AS row, lane.handler_key, lane.tenant, lane.ordering_key
-    FROM inbox.lane AS lane
-    WHERE lane.message_id = ANY ($2::uuid[])
-      -- One look at each: what asks whether it exists may be answered by reading all that is done.
-      AND (coalesce((
-              SELECT true FROM inbox.done AS done
-              WHERE done.message_id = lane.message_id AND done.handler_key = lane.head_key
-              LIMIT 1
-          ), (
-              SELECT true FROM inbox.dead AS dead
-              WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key
-                AND NOT dead.blocks
-              LIMIT 1
-          ), false) OR coalesce((
-              SELECT true FROM inbox.ready AS ready
-              WHERE ready.message_id = lane.message_id AND ready.handler_key = lane.head_key
-              LIMIT 1
-          ), (
-              SELECT true FROM inbox.waiting AS waiting
-              WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
-                AND waiting.reason <> 'lane'
-              LIMIT 1
-          ), (
-              SELECT true FROM inbox.dead AS dead
-              WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key
-              LIMIT 1
-          ),
-          -- By its message alone, what is held is found by reading all of it: once for all lanes.
-          CASE WHEN (lane.message_id, lane.head_key) IN (
-              SELECT held.message_id, held.handler_key FROM inbox.held AS held
-          ) THEN true END) IS NULL)
+-- statement: lane_end()
+-- Hands on the lanes among these whose run is over: to the delivery that is in the way or, if there is none, to
+-- whoever claims the next one, which is ready then, under a fresh number where it waited. Where there is none, the
+-- lane ends. The lanes were locked before, by a statement of its own. Answers how many have a next one.
+WITH lane AS MATERIALIZED (
+    SELECT lane.*
+    FROM (SELECT DISTINCT * FROM unnest($2::text[], $3::text[], $4::text[])) AS name (first_key, tenant, ordering_key)
+    CROSS JOIN LATERAL (
+        SELECT lane.ctid AS row, lane.*
+        FROM inbox.lane AS lane
+        WHERE lane.handler_key = name.first_key AND lane.tenant = name.tenant
+          AND lane.ordering_key = name.ordering_key
+        LIMIT 1
+    ) AS lane
+),
+state AS MATERIALIZED (
+    SELECT lane.*, lane.lease_id IS NOT NULL AND (
+        SELECT true
+        FROM inbox.held AS held
+        WHERE held.lease_id = lane.lease_id AND held.tenant = lane.tenant
+          AND held.ordering_key = lane.ordering_key AND held.ordering_key IS NOT NULL
+        LIMIT 1
+    ) IS NOT NULL AS runs,
+    lane.message_id IS NOT NULL AND coalesce((
+        SELECT true FROM inbox.ready AS ready
+        WHERE ready.message_id = lane.message_id AND ready.handler_key = lane.head_key
+        LIMIT 1
+    ), (
+        SELECT true FROM inbox.waiting AS waiting
+        WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
+          AND waiting.reason <> 'lane'
+        LIMIT 1
+    ), (
+        SELECT true FROM inbox.dead AS dead
+        WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key AND dead.blocks
+        LIMIT 1
+    )) IS NOT NULL AS has_head
+    FROM lane
 ),
 next AS MATERIALIZED (
-    SELECT over.row AS lane, next.*
-    FROM over
-    LEFT JOIN LATERAL inbox.lane_next(over.handler_key, over.tenant, over.ordering_key) AS next ON true
-),
-waits AS MATERIALIZED (
-    SELECT waiting.row
-    FROM next
-    CROSS JOIN LATERAL (
-        SELECT waiting.ctid AS row
-        FROM inbox.waiting AS waiting
-        WHERE waiting.message_id = next.message_id AND waiting.handler_key = next.handler_key
-        LIMIT 1
-        FOR UPDATE
-    ) AS waiting
-    WHERE next.waits
+    SELECT over.row AS lane, over.later_xid <= pg_snapshot_xmin(pg_current_snapshot()) AS may_advance, next.*
+    FROM (SELECT * FROM state WHERE NOT runs AND NOT has_head) AS over
+    LEFT JOIN LATERAL inbox.lane_next(over.handler_key, over.tenant, over.ordering_key, over.mark, 1) AS next ON true
 ),
 woken AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM waits)) RETURNING *
-),
--- A claim that is looking at it right now sees whose turn it is.
-seen AS MATERIALIZED (
-    SELECT ready.row
-    FROM next
-    CROSS JOIN LATERAL (
-        SELECT ready.ctid AS row
-        FROM inbox.ready AS ready
-        WHERE ready.message_id = next.message_id AND ready.handler_key = next.handler_key
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS ready
-    WHERE NOT next.waits
-),
-renumbered AS (
-    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM seen)) RETURNING *
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE waits)) RETURNING *
 ),
 made_ready AS (
     INSERT INTO inbox.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM woken
-    UNION ALL
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
-    FROM renumbered
 ),
-passed AS (
+-- With the mark that is safe: a transaction that was open when it was noted may have committed something older.
+handed_on AS (
     UPDATE inbox.lane AS lane
-    SET message_id = next.message_id, head_key = next.handler_key,
-        since = coalesce($1::timestamptz, clock_timestamp())
+    SET lease_id = NULL, message_id = NULL, head_key = NULL, since = coalesce($1::timestamptz, clock_timestamp()),
+        mark = CASE WHEN may_advance THEN least(lane.later_mark, next.position) ELSE lane.mark END,
+        later_mark = CASE WHEN may_advance IS NOT false THEN next.position ELSE lane.later_mark END,
+        later_xid = CASE
+            WHEN may_advance IS NOT false THEN pg_snapshot_xmax(pg_current_snapshot())
+            ELSE lane.later_xid
+        END
     FROM next
-    WHERE lane.ctid = next.lane AND next.message_id IS NOT NULL
+    WHERE lane.ctid = next.lane AND next.position IS NOT NULL
+),
+left_to_head AS (
+    UPDATE inbox.lane SET lease_id = NULL
+    WHERE ctid = ANY (ARRAY(SELECT row FROM state WHERE lease_id IS NOT NULL AND NOT runs AND has_head))
 ),
 ended AS (
-    DELETE FROM inbox.lane
-    WHERE ctid = ANY (ARRAY(SELECT lane FROM next WHERE message_id IS NULL))
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM next WHERE position IS NULL))
 )
-SELECT count(*) FROM next WHERE message_id IS NOT NULL;
+SELECT count(*) FROM next WHERE position IS NOT NULL;
 
--- statement: limit_share_held
+-- statement: lanes_lost()
+-- Lanes whose holder is nowhere, or without a holder while the next delivery waits: nobody would ever take them.
+SELECT lane.handler_key, lane.tenant, lane.ordering_key
+FROM (
+    SELECT lane.*, lane.lease_id IS NOT NULL AND (
+        SELECT true
+        FROM inbox.held AS held
+        WHERE held.lease_id = lane.lease_id AND held.tenant = lane.tenant
+          AND held.ordering_key = lane.ordering_key AND held.ordering_key IS NOT NULL
+        LIMIT 1
+    ) IS NOT NULL AS runs,
+    lane.message_id IS NOT NULL AND coalesce((
+        SELECT true FROM inbox.ready AS ready
+        WHERE ready.message_id = lane.message_id AND ready.handler_key = lane.head_key
+        LIMIT 1
+    ), (
+        SELECT true FROM inbox.waiting AS waiting
+        WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
+          AND waiting.reason <> 'lane'
+        LIMIT 1
+    ), (
+        SELECT true FROM inbox.dead AS dead
+        WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key AND dead.blocks
+        LIMIT 1
+    )) IS NOT NULL AS has_head
+    FROM inbox.lane AS lane
+) AS lane
+WHERE NOT runs AND (lease_id IS NOT NULL OR NOT has_head AND (message_id IS NOT NULL OR (
+    SELECT next.waits
+    FROM inbox.lane_next(lane.handler_key, lane.tenant, lane.ordering_key, lane.mark, 1) AS next
+    LIMIT 1
+) IS DISTINCT FROM false))
+LIMIT $1;
+
+-- statement: lane_restart()
+-- waiting → ready, for the oldest behind each lane that is gone: the next claim that meets it wins the lane. From
+-- lane to lane by the index, so that deep ones cost no more than shallow ones.
+WITH RECURSIVE line AS (
+    (SELECT waiting.first_key, waiting.tenant, waiting.ordering_key
+     FROM inbox.waiting AS waiting
+     WHERE waiting.reason = 'lane'
+     ORDER BY waiting.first_key, waiting.tenant, waiting.ordering_key
+     LIMIT 1)
+    UNION ALL
+    SELECT next.*
+    FROM line
+    CROSS JOIN LATERAL (
+        SELECT waiting.first_key, waiting.tenant, waiting.ordering_key
+        FROM inbox.waiting AS waiting
+        WHERE waiting.reason = 'lane'
+          AND (waiting.first_key, waiting.tenant, waiting.ordering_key)
+              > (line.first_key, line.tenant, line.ordering_key)
+        ORDER BY waiting.first_key, waiting.tenant, waiting.ordering_key
+        LIMIT 1
+    ) AS next
+),
+next AS MATERIALIZED (
+    SELECT waiting.row
+    FROM line
+    CROSS JOIN LATERAL (
+        SELECT waiting.ctid AS row
+        FROM inbox.waiting AS waiting
+        WHERE waiting.reason = 'lane' AND waiting.first_key = line.first_key
+          AND waiting.tenant = line.tenant AND waiting.ordering_key = line.ordering_key
+        ORDER BY waiting.position
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS waiting
+    -- One look for each, and no join, which may read all lanes.
+    WHERE (
+        SELECT true
+        FROM inbox.lane AS lane
+        WHERE lane.handler_key = line.first_key AND lane.tenant = line.tenant
+          AND lane.ordering_key = line.ordering_key
+        LIMIT 1
+    ) IS NULL
+    LIMIT $1
+),
+woken AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
+),
+made_ready AS (
+    INSERT INTO inbox.ready (
+        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+        position, carry
+    )
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM woken
+    ORDER BY position
+)
+SELECT count(*) FROM next;
+
+-- statement: limit_share_held()
 -- Keeps claims of handlers with limits from being made until what follows is committed: who is put behind a key
 -- meanwhile is seen by the statement that wakes them.
 SELECT 1
 FROM inbox.route AS guard
 WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM (
-    SELECT held.first_key, held.tenant, held.concurrency_key
+    -- Of a run, what ends together is one.
+    SELECT DISTINCT held.first_key, held.tenant, held.concurrency_key, asked.lease_id, held.ordering_key,
+           CASE WHEN held.ordering_key IS NULL THEN asked.message_id END
     FROM unnest($1::uuid[], $2::uuid[]) AS asked (lease_id, message_id)
     CROSS JOIN LATERAL (
-        SELECT held.first_key, held.tenant, held.concurrency_key, held.limited
+        SELECT held.first_key, held.tenant, held.ordering_key, held.concurrency_key, held.limited
         FROM inbox.held AS held
         WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
         LIMIT 1
@@ -2048,7 +2649,7 @@ WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM (
 ORDER BY guard.contract, guard.handler_key
 FOR SHARE;
 
--- statement: limit_share_keys
+-- statement: limit_share_keys()
 -- Keeps claims of handlers with limits from being made until what follows is committed: who is put behind a key
 -- meanwhile is seen by the statement that wakes them.
 SELECT 1
@@ -2059,16 +2660,33 @@ WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM (
 ORDER BY guard.contract, guard.handler_key
 FOR SHARE;
 
--- statement: limit_wake_held
+-- statement: limit_share_message()
+-- Keeps claims of handlers with limits from being made until what follows is committed: who is put behind a key
+-- meanwhile is seen by the statement that wakes them.
+SELECT 1
+FROM inbox.route AS guard
+WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM (
+    SELECT DISTINCT coalesce(nullif(route.first_key, ''), route.handler_key) AS first_key, message.tenant,
+           message.concurrency_key
+    FROM inbox.message AS message
+    JOIN inbox.route AS route ON route.contract = message.contract
+    WHERE message.id = ANY ($1::uuid[]) AND message.concurrency_key IS NOT NULL
+) AS freed))
+ORDER BY guard.contract, guard.handler_key
+FOR SHARE;
+
+-- statement: limit_wake_held()
 -- waiting → ready, for as many of each concurrency key as others of it end. Answers how many ended, of whatever
 -- key: the fleet has room for them.
 WITH freed AS MATERIALIZED (
     SELECT freed.first_key, freed.tenant, freed.concurrency_key, count(*) AS units
     FROM (
-    SELECT held.first_key, held.tenant, held.concurrency_key
+    -- Of a run, what ends together is one.
+    SELECT DISTINCT held.first_key, held.tenant, held.concurrency_key, asked.lease_id, held.ordering_key,
+           CASE WHEN held.ordering_key IS NULL THEN asked.message_id END
     FROM unnest($1::uuid[], $2::uuid[]) AS asked (lease_id, message_id)
     CROSS JOIN LATERAL (
-        SELECT held.first_key, held.tenant, held.concurrency_key, held.limited
+        SELECT held.first_key, held.tenant, held.ordering_key, held.concurrency_key, held.limited
         FROM inbox.held AS held
         WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
         LIMIT 1
@@ -2085,7 +2703,7 @@ next AS MATERIALIZED (
         FROM inbox.waiting AS waiting
         WHERE waiting.reason = 'limit' AND waiting.first_key = freed.first_key
           AND waiting.tenant = freed.tenant AND waiting.concurrency_key = freed.concurrency_key
-        ORDER BY waiting.seq
+        ORDER BY waiting.position
         LIMIT freed.units
         FOR UPDATE SKIP LOCKED
     ) AS waiting
@@ -2096,16 +2714,16 @@ woken AS (
 made_ready AS (
     INSERT INTO inbox.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM woken
-    ORDER BY seq
+    ORDER BY position
 )
 SELECT coalesce(sum(units), 0)::bigint FROM freed;
 
--- statement: limit_wake_keys
+-- statement: limit_wake_keys()
 -- waiting → ready, for as many of each concurrency key as others of it end. Answers how many ended, of whatever
 -- key: the fleet has room for them.
 WITH freed AS MATERIALIZED (
@@ -2123,7 +2741,7 @@ next AS MATERIALIZED (
         FROM inbox.waiting AS waiting
         WHERE waiting.reason = 'limit' AND waiting.first_key = freed.first_key
           AND waiting.tenant = freed.tenant AND waiting.concurrency_key = freed.concurrency_key
-        ORDER BY waiting.seq
+        ORDER BY waiting.position
         LIMIT freed.units
         FOR UPDATE SKIP LOCKED
     ) AS waiting
@@ -2134,31 +2752,16 @@ woken AS (
 made_ready AS (
     INSERT INTO inbox.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM woken
-    ORDER BY seq
+    ORDER BY position
 )
 SELECT coalesce(sum(units), 0)::bigint FROM freed;
 
--- statement: limit_share_message
--- Keeps claims of handlers with limits from being made until what follows is committed: who is put behind a key
--- meanwhile is seen by the statement that wakes them.
-SELECT 1
-FROM inbox.route AS guard
-WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM (
-    SELECT DISTINCT coalesce(nullif(route.first_key, ''), route.handler_key) AS first_key, message.tenant,
-           message.concurrency_key
-    FROM inbox.message AS message
-    JOIN inbox.route AS route ON route.contract = message.contract
-    WHERE message.id = ANY ($1::uuid[]) AND message.concurrency_key IS NOT NULL
-) AS freed))
-ORDER BY guard.contract, guard.handler_key
-FOR SHARE;
-
--- statement: limit_wake_message
+-- statement: limit_wake_message()
 -- waiting → ready, for as many of each concurrency key as others of it end. Answers how many ended, of whatever
 -- key: the fleet has room for them.
 WITH freed AS MATERIALIZED (
@@ -2180,7 +2783,7 @@ next AS MATERIALIZED (
         FROM inbox.waiting AS waiting
         WHERE waiting.reason = 'limit' AND waiting.first_key = freed.first_key
           AND waiting.tenant = freed.tenant AND waiting.concurrency_key = freed.concurrency_key
-        ORDER BY waiting.seq
+        ORDER BY waiting.position
         LIMIT freed.units
         FOR UPDATE SKIP LOCKED
     ) AS waiting
@@ -2191,16 +2794,16 @@ woken AS (
 made_ready AS (
     INSERT INTO inbox.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM woken
-    ORDER BY seq
+    ORDER BY position
 )
 SELECT coalesce(sum(units), 0)::bigint FROM freed;
 
--- statement: limit_restart
+-- statement: limit_restart()
 -- waiting → ready, for the oldest that waits for each concurrency key of which none is held. From key to key by
 -- the index.
 WITH RECURSIVE line AS (
@@ -2230,7 +2833,7 @@ next AS MATERIALIZED (
         FROM inbox.waiting AS waiting
         WHERE waiting.reason = 'limit' AND waiting.first_key = line.first_key
           AND waiting.tenant = line.tenant AND waiting.concurrency_key = line.concurrency_key
-        ORDER BY waiting.seq
+        ORDER BY waiting.position
         LIMIT 1
         FOR UPDATE SKIP LOCKED
     ) AS waiting
@@ -2250,129 +2853,12 @@ woken AS (
 made_ready AS (
     INSERT INTO inbox.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM woken
-    ORDER BY seq
+    ORDER BY position
 )
 SELECT count(*) FROM next;
-
--- statement: orphan_take
--- ready → dead, for a key that no live host serves, not even by now.
---
--- Of a lane, its head alone, which keeps the lane: what comes after it waits for what is decided about it. Those
--- are put behind as by a claim (claim_shared.sql).
-WITH clock AS MATERIALIZED (
-    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
-),
-first AS MATERIALIZED (
-    SELECT coalesce((
-        SELECT nullif(route.first_key, '')
-        FROM inbox.route AS route
-        WHERE route.handler_key = $2
-        LIMIT 1
-    ), $2) AS key
-),
-orphan AS MATERIALIZED (
-    SELECT ready.ctid AS row, ready.seq, ready.message_id, ready.tenant, ready.ordering_key
-    FROM inbox.ready AS ready
-    WHERE ready.handler_key = $2 AND NOT EXISTS (
-        SELECT 1
-        FROM clock, inbox.host AS host
-        WHERE host.seen_at + $3::interval > clock.now AND host.serves ? $2
-    )
-    ORDER BY ready.handler_key, ready.level, ready.version, ready.seq
-    LIMIT $4
-    FOR UPDATE OF ready SKIP LOCKED
-),
-keyed AS MATERIALIZED (
-    SELECT found.*, lane.message_id AS head,
-           lane.message_id = found.message_id AND lane.head_key = $2 AS is_head
-    FROM orphan AS found
-    LEFT JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-) AS lane ON true
-    WHERE found.ordering_key IS NOT NULL
-),
--- A lane that nobody is in is for the oldest of its key, also where that is not among those looked at, so that those
--- behind it stand in nobody's way. In the order of keys, so that no two statements wait for each other.
-won AS (
-    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-    SELECT first.key, open.tenant, open.ordering_key, oldest.message_id, oldest.handler_key, clock.now
-    FROM clock, first, (SELECT DISTINCT tenant, ordering_key FROM keyed WHERE head IS NULL) AS open
-    CROSS JOIN LATERAL inbox.lane_next(first.key, open.tenant, open.ordering_key) AS oldest
-    -- Not for one that somebody is about to take away, who would not know of the lane.
-    CROSS JOIN LATERAL (
-        SELECT 1
-        FROM inbox.ready AS ready
-        WHERE ready.message_id = oldest.message_id AND ready.handler_key = oldest.handler_key
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS still
-    WHERE NOT oldest.waits
-    ORDER BY open.tenant, open.ordering_key
-    ON CONFLICT DO NOTHING
-    RETURNING tenant, ordering_key, message_id, head_key = $2 AS is_mine
-),
--- As the lane is now: it may have been handed to this one meanwhile.
-behind AS MATERIALIZED (
-    SELECT found.row, lane.message_id = found.message_id AND lane.head_key = $2 AS is_head
-    FROM keyed AS found
-    CROSS JOIN LATERAL (
-    SELECT lane.message_id, lane.head_key
-    FROM inbox.lane AS lane
-    WHERE lane.handler_key = (SELECT key FROM first) AND lane.tenant = found.tenant
-      AND lane.ordering_key = found.ordering_key
-    LIMIT 1
-    FOR SHARE SKIP LOCKED
-) AS lane
-    WHERE found.head IS NOT NULL AND NOT found.is_head
-),
-judged AS MATERIALIZED (
-    SELECT row, true AS is_head FROM orphan WHERE ordering_key IS NULL
-    UNION ALL
-    SELECT row, is_head FROM keyed WHERE is_head
-    UNION ALL
-    SELECT row, is_head FROM behind
-    UNION ALL
-    SELECT keyed.row, won.message_id = keyed.message_id AND won.is_mine
-    FROM keyed
-    JOIN won USING (tenant, ordering_key)
-    WHERE keyed.head IS NULL
-),
-moved AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(SELECT row FROM judged WHERE NOT is_head))
-    RETURNING *
-),
-put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, seq, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'lane', tenant,
-           ordering_key, concurrency_key, first.key, seq, carry
-    FROM clock, first, moved
-),
-taken AS (
-    DELETE FROM inbox.ready
-    WHERE ctid = ANY (ARRAY(SELECT row FROM judged WHERE is_head))
-    RETURNING *
-),
-dead AS (
-    INSERT INTO inbox.dead (
-        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at
-    )
-    SELECT taken.message_id, taken.handler_key, taken.version, taken.priority, taken.attempts, $5, $5,
-           $6, clock.now
-    FROM clock, taken
-    ON CONFLICT DO NOTHING
-)
-SELECT message_id, attempts FROM taken;
 

@@ -39,6 +39,10 @@ COMMENT ON COLUMN :schema.message.causation_id IS 'The message that caused it.';
 COMMENT ON COLUMN :schema.message.deliver_by IS 'After this moment it is not delivered any more.';
 COMMENT ON COLUMN :schema.message.accepted_at IS 'When the store took responsibility for it.';
 
+-- The order of lanes. A delivery has its number from when it is accepted or, if it starts later, from when it is
+-- first due; every move carries it along.
+CREATE SEQUENCE :schema.position CACHE 1;
+
 CREATE TABLE :schema.ready (
     seq             bigint      NOT NULL GENERATED ALWAYS AS IDENTITY (CACHE 1),
     handler_key     text        NOT NULL,
@@ -53,8 +57,11 @@ CREATE TABLE :schema.ready (
     tenant          text        NOT NULL DEFAULT '',
     ordering_key    text,
     concurrency_key text,
+    ordered         boolean     NOT NULL GENERATED ALWAYS AS (ordering_key IS NOT NULL) STORED,
+    position        bigint      NOT NULL DEFAULT nextval(:position),
     carry           jsonb,
-    CONSTRAINT ready_pkey PRIMARY KEY (handler_key, level, version, seq),
+    -- What has an ordering key stands apart: claims of the rest never meet it.
+    CONSTRAINT ready_pkey PRIMARY KEY (handler_key, ordered, level, version, seq),
     CONSTRAINT ready_has_a_handler CHECK (handler_key <> ''),
     CONSTRAINT ready_priority_is_known CHECK (priority BETWEEN 0 AND 3)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
@@ -62,11 +69,11 @@ CREATE TABLE :schema.ready (
 CREATE UNIQUE INDEX ready_delivery ON :schema.ready (message_id, handler_key);
 -- A worker for some tenants passes by what the others sent; where nobody has tenants, the index costs nothing.
 -- With keys by bytes, it alone fits what such workers ask for.
-CREATE INDEX ready_tenant ON :schema.ready (tenant, handler_key COLLATE "C", level, version, seq)
+CREATE INDEX ready_tenant ON :schema.ready (tenant, handler_key COLLATE "C", ordered, level, version, seq)
     WHERE tenant <> '';
 -- By bytes, as only so is it alone in fitting the question for the oldest of a lane.
 CREATE INDEX ready_lane
-    ON :schema.ready (handler_key COLLATE "C", tenant COLLATE "C", ordering_key COLLATE "C", seq)
+    ON :schema.ready (handler_key COLLATE "C", tenant COLLATE "C", ordering_key COLLATE "C", position)
     WHERE ordering_key IS NOT NULL;
 
 COMMENT ON TABLE :schema.ready IS 'Deliveries that a worker may lease now. Inserted and deleted, never updated.';
@@ -81,6 +88,8 @@ COMMENT ON COLUMN :schema.ready.level IS 'What a claim looks for: its priority; 
 COMMENT ON COLUMN :schema.ready.tenant IS 'The tenant of its message.';
 COMMENT ON COLUMN :schema.ready.ordering_key IS 'The ordering key of its message.';
 COMMENT ON COLUMN :schema.ready.concurrency_key IS 'The concurrency key of its message.';
+COMMENT ON COLUMN :schema.ready.ordered IS 'Whether it has an ordering key.';
+COMMENT ON COLUMN :schema.ready.position IS 'Its position in its lane, given once.';
 COMMENT ON COLUMN :schema.ready.carry IS 'Counters that go along with every move. Only programs read them.';
 
 CREATE TABLE :schema.lease (
@@ -120,11 +129,13 @@ CREATE TABLE :schema.held (
     tenant          text        NOT NULL,
     ordering_key    text,
     concurrency_key text,
+    position        bigint      NOT NULL,
     carry           jsonb,
     CONSTRAINT held_pkey PRIMARY KEY (lease_id, message_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX held_limited ON :schema.held (first_key, tenant, concurrency_key) WHERE limited;
+CREATE INDEX held_lane ON :schema.held (lease_id, tenant, ordering_key, position) WHERE ordering_key IS NOT NULL;
 
 COMMENT ON TABLE :schema.held IS 'Deliveries in flight, a row each. To delete the row is to settle the delivery: whoever finds it gone has lost it.';
 COMMENT ON COLUMN :schema.held.lease_id IS 'The lease that it is held under.';
@@ -142,6 +153,7 @@ COMMENT ON COLUMN :schema.held.first_key IS 'The key that the handler had first:
 COMMENT ON COLUMN :schema.held.tenant IS 'The tenant of its message.';
 COMMENT ON COLUMN :schema.held.ordering_key IS 'The ordering key of its message.';
 COMMENT ON COLUMN :schema.held.concurrency_key IS 'The concurrency key of its message.';
+COMMENT ON COLUMN :schema.held.position IS 'Its position in its lane.';
 COMMENT ON COLUMN :schema.held.carry IS 'Counters that go along with every move. Only programs read them.';
 
 CREATE TABLE :schema.waiting (
@@ -159,9 +171,8 @@ CREATE TABLE :schema.waiting (
     ordering_key    text,
     concurrency_key text,
     first_key       text,
-    seq             bigint,
+    position        bigint      NOT NULL DEFAULT nextval(:position),
     carry           jsonb,
-    position        bigint      NOT NULL GENERATED ALWAYS AS IDENTITY (CACHE 1),
     CONSTRAINT waiting_pkey PRIMARY KEY (message_id, handler_key),
     CONSTRAINT waiting_priority_is_known CHECK (priority BETWEEN 0 AND 3),
     CONSTRAINT waiting_reason_is_known CHECK (reason IN ('delay', 'retry', 'no-route', 'lane', 'limit')),
@@ -169,9 +180,9 @@ CREATE TABLE :schema.waiting (
         CHECK ((handler_key = '') = (reason = 'no-route')),
     CONSTRAINT waiting_behind_something CHECK (
         CASE reason
-            WHEN 'lane' THEN num_nulls(first_key, seq, ordering_key) = 0
-            WHEN 'limit' THEN num_nulls(first_key, seq, concurrency_key) = 0
-            ELSE num_nonnulls(first_key, seq) = 0
+            WHEN 'lane' THEN num_nulls(first_key, ordering_key) = 0
+            WHEN 'limit' THEN num_nulls(first_key, concurrency_key) = 0
+            ELSE first_key IS NULL
         END
     )
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
@@ -180,8 +191,9 @@ CREATE INDEX waiting_due ON :schema.waiting (due_at) WHERE handler_key <> '' AND
 CREATE INDEX waiting_route ON :schema.waiting (contract, position) WHERE handler_key = '';
 CREATE INDEX waiting_route_lane ON :schema.waiting (contract, tenant, ordering_key)
     WHERE handler_key = '' AND ordering_key IS NOT NULL;
-CREATE INDEX waiting_lane ON :schema.waiting (first_key, tenant, ordering_key, seq) WHERE reason = 'lane';
-CREATE INDEX waiting_limit ON :schema.waiting (first_key, tenant, concurrency_key, seq) WHERE reason = 'limit';
+CREATE INDEX waiting_lane ON :schema.waiting (first_key, tenant, ordering_key, position) WHERE reason = 'lane';
+CREATE INDEX waiting_limit ON :schema.waiting (first_key, tenant, concurrency_key, position)
+    WHERE reason = 'limit';
 
 COMMENT ON TABLE :schema.waiting IS 'Deliveries that no worker may lease yet.';
 COMMENT ON COLUMN :schema.waiting.message_id IS 'Its message.';
@@ -198,29 +210,37 @@ COMMENT ON COLUMN :schema.waiting.tenant IS 'The tenant of its message.';
 COMMENT ON COLUMN :schema.waiting.ordering_key IS 'The ordering key of its message.';
 COMMENT ON COLUMN :schema.waiting.concurrency_key IS 'The concurrency key of its message.';
 COMMENT ON COLUMN :schema.waiting.first_key IS 'Behind a lane or a limit: the key that its handler had first.';
-COMMENT ON COLUMN :schema.waiting.seq IS 'Behind a lane or a limit: its turn.';
+COMMENT ON COLUMN :schema.waiting.position IS 'Its position in its lane; where it waits for its start, it is given another one then.';
 COMMENT ON COLUMN :schema.waiting.carry IS 'Counters that go along with every move. Only programs read them.';
-COMMENT ON COLUMN :schema.waiting.position IS 'The order in which deliveries came here: those that wait for a handler become ready in it.';
 
 CREATE TABLE :schema.lane (
     handler_key  text        NOT NULL,
     tenant       text        NOT NULL,
     ordering_key text        NOT NULL,
-    message_id   uuid        NOT NULL,
-    head_key     text        NOT NULL,
+    lease_id     uuid,
+    message_id   uuid,
+    head_key     text,
+    mark         bigint      NOT NULL DEFAULT 0,
+    later_mark   bigint,
+    later_xid    xid8,
     since        timestamptz NOT NULL,
-    CONSTRAINT lane_pkey PRIMARY KEY (handler_key, tenant, ordering_key)
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+    CONSTRAINT lane_pkey PRIMARY KEY (handler_key, tenant, ordering_key),
+    CONSTRAINT lane_head_is_a_delivery CHECK (num_nonnulls(message_id, head_key) <> 1)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
-CREATE UNIQUE INDEX lane_head ON :schema.lane (message_id, head_key);
+CREATE INDEX lane_lease ON :schema.lane (lease_id) WHERE lease_id IS NOT NULL;
 
-COMMENT ON TABLE :schema.lane IS 'Ordering keys in use. The primary key is what makes two deliveries in flight impossible: only the head may be leased. It keeps the lane while it is held, waits for its retry or comes back from a worker that vanished.';
+COMMENT ON TABLE :schema.lane IS 'Ordering keys in use. The primary key is what makes two runs at a time impossible. The holder is a lease while its worker runs the lane''s deliveries, else a delivery that nobody may pass: one that waits for its retry, is dead, or cannot be read by those who met it. Without a holder, the next claim that meets a delivery of the lane takes it.';
 COMMENT ON COLUMN :schema.lane.handler_key IS 'The key that the handler had first.';
 COMMENT ON COLUMN :schema.lane.tenant IS 'The tenant.';
 COMMENT ON COLUMN :schema.lane.ordering_key IS 'The ordering key.';
-COMMENT ON COLUMN :schema.lane.message_id IS 'The message of the head.';
-COMMENT ON COLUMN :schema.lane.head_key IS 'The key that the head is stored under.';
-COMMENT ON COLUMN :schema.lane.since IS 'Since when it is the head.';
+COMMENT ON COLUMN :schema.lane.lease_id IS 'The lease that holds it.';
+COMMENT ON COLUMN :schema.lane.message_id IS 'The message of the delivery that holds it, or will once the lease holds nothing of it.';
+COMMENT ON COLUMN :schema.lane.head_key IS 'The key that this delivery is stored under.';
+COMMENT ON COLUMN :schema.lane.mark IS 'Whoever looks for the next delivery begins here: none has a lower position, nor will have.';
+COMMENT ON COLUMN :schema.lane.later_mark IS 'The mark that is right once all older transactions have ended: they may still commit a delivery before it.';
+COMMENT ON COLUMN :schema.lane.later_xid IS 'Which those are: all with a lower number.';
+COMMENT ON COLUMN :schema.lane.since IS 'Since when it has this holder.';
 
 CREATE TABLE :schema.attempt (
     id              bigint      NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -257,6 +277,7 @@ CREATE TABLE :schema.dead (
     error           text        NOT NULL,
     dead_at         timestamptz NOT NULL,
     blocks          boolean     NOT NULL DEFAULT true,
+    position        bigint      NOT NULL,
     CONSTRAINT dead_pkey PRIMARY KEY (message_id, handler_key),
     CONSTRAINT dead_priority_is_known CHECK (priority BETWEEN 0 AND 3)
 );
@@ -272,6 +293,7 @@ COMMENT ON COLUMN :schema.dead.error_type IS 'The type of the last error.';
 COMMENT ON COLUMN :schema.dead.error IS 'The last error and its causes.';
 COMMENT ON COLUMN :schema.dead.dead_at IS 'When it was given up.';
 COMMENT ON COLUMN :schema.dead.blocks IS 'Whether it blocks its lane, if it has one.';
+COMMENT ON COLUMN :schema.dead.position IS 'Its position in its lane.';
 
 CREATE TABLE :schema.done (
     message_id      uuid        NOT NULL,
@@ -302,6 +324,7 @@ CREATE TABLE :schema.route (
     context         text        NOT NULL DEFAULT '',
     first_key       text        NOT NULL DEFAULT '',
     retired         boolean     NOT NULL DEFAULT false,
+    blocks          boolean     NOT NULL DEFAULT true,
     CONSTRAINT route_pkey PRIMARY KEY (contract, handler_key),
     CONSTRAINT route_has_a_handler CHECK (handler_key <> ''),
     CONSTRAINT route_retired_takes_nothing_new CHECK (NOT retired OR superseded_by IS NOT NULL)
@@ -316,6 +339,7 @@ COMMENT ON COLUMN :schema.route.registered_at IS 'When it was first registered.'
 COMMENT ON COLUMN :schema.route.context IS 'The bounded context that the handler belongs to: one for the whole schema.';
 COMMENT ON COLUMN :schema.route.first_key IS 'The key that the handler had first, by which its lanes and limits go, so that a rename neither breaks an order nor doubles a limit; empty while that is not known.';
 COMMENT ON COLUMN :schema.route.retired IS 'Whether an operator closed it: then only an operator opens it.';
+COMMENT ON COLUMN :schema.route.blocks IS 'Whether a delivery that dies as an orphan blocks its lane: what its handler said of dead ones.';
 
 CREATE TABLE :schema.host (
     name            text        NOT NULL,
@@ -373,37 +397,76 @@ LEFT JOIN :schema.message AS message ON message.id = place.message_id;
 
 COMMENT ON VIEW :schema.delivery IS 'All deliveries, wherever they are, for people.';
 
--- The oldest delivery of a lane that nobody holds: it waits behind the lane or is ready, under whichever key of
--- the handler. Claims, and whoever hands a lane on, ask for it.
-CREATE FUNCTION :schema.lane_next(first text, of_tenant text, of_key text)
-RETURNS TABLE (message_id uuid, handler_key text, seq bigint, waits boolean)
+-- The key that a handler had first: its lanes and limits go by it.
+CREATE FUNCTION :schema.first_key(key text) RETURNS text
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM :schema.route AS route WHERE route.handler_key = key LIMIT 1
+    ), key)
+$$;
+
+-- The oldest deliveries of a lane that nobody holds, from a position on: they wait behind the lane or are ready,
+-- under whichever keys of the handler. Claims ask for a run, and whoever hands a lane on for the next one.
+CREATE FUNCTION :schema.lane_next(first text, of_tenant text, of_key text, mark bigint, most bigint)
+RETURNS TABLE (
+    place tid, waits boolean, message_id uuid, handler_key text, version integer, crashes integer,
+    concurrency_key text, "position" bigint
+)
 LANGUAGE sql STABLE AS $$
     SELECT one.*
     FROM (
-        (SELECT waiting.message_id, waiting.handler_key, waiting.seq, true AS waits
+        (SELECT waiting.ctid, true AS waits, waiting.message_id, waiting.handler_key, waiting.version,
+                waiting.crashes, waiting.concurrency_key, waiting.position
          FROM :schema.waiting AS waiting
          WHERE waiting.reason = 'lane' AND waiting.first_key = first AND waiting.tenant = of_tenant
-           AND waiting.ordering_key = of_key
-         ORDER BY waiting.seq
-         LIMIT 1)
+           AND waiting.ordering_key = of_key AND waiting.position >= mark
+         ORDER BY waiting.position
+         LIMIT most)
         UNION ALL
-        SELECT ready.message_id, alias.key, ready.seq, false
+        SELECT ready.*
         FROM (
             SELECT first AS key
             UNION
             SELECT route.handler_key FROM :schema.route AS route WHERE route.first_key = first
         ) AS alias
         CROSS JOIN LATERAL (
-            SELECT ready.message_id, ready.seq
+            SELECT ready.ctid, false, ready.message_id, ready.handler_key, ready.version, ready.crashes,
+                   ready.concurrency_key, ready.position
             FROM :schema.ready AS ready
             WHERE ready.handler_key COLLATE "C" = alias.key AND ready.tenant COLLATE "C" = of_tenant
-              AND ready.ordering_key COLLATE "C" = of_key
-            ORDER BY ready.seq
-            LIMIT 1
+              AND ready.ordering_key COLLATE "C" = of_key AND ready.ordering_key IS NOT NULL
+              AND ready.position >= mark
+            ORDER BY ready.position
+            LIMIT most
         ) AS ready
     ) AS one
-    ORDER BY one.seq
-    LIMIT 1
+    ORDER BY one.position
+    LIMIT most
+$$;
+
+-- How many units of its limit for the fleet a handler has in use: a run is one.
+CREATE FUNCTION :schema.held_units(first text) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT count(*)
+    FROM (
+        SELECT DISTINCT held.lease_id, held.tenant, held.ordering_key,
+               CASE WHEN held.ordering_key IS NULL THEN held.message_id END
+        FROM :schema.held AS held
+        WHERE held.limited AND held.first_key = first
+    ) AS unit
+$$;
+
+-- The same of its limit for one concurrency key.
+CREATE FUNCTION :schema.held_units(first text, of_tenant text, of_key text) RETURNS bigint
+LANGUAGE sql STABLE AS $$
+    SELECT count(*)
+    FROM (
+        SELECT DISTINCT held.lease_id, held.ordering_key,
+               CASE WHEN held.ordering_key IS NULL THEN held.message_id END
+        FROM :schema.held AS held
+        WHERE held.limited AND held.first_key = first AND held.tenant = of_tenant
+          AND held.concurrency_key = of_key
+    ) AS unit
 $$;
 
 -- Raises an error, and so ends the transaction of a handler whose delivery is another worker's by now, or
@@ -420,4 +483,5 @@ END
 $$;
 
 -- Everyone may call a new function unless that is taken away.
-REVOKE EXECUTE ON FUNCTION :schema.lane_next, :schema.must_settle FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION :schema.first_key, :schema.lane_next, :schema.held_units(text),
+    :schema.held_units(text, text, text), :schema.must_settle FROM PUBLIC;

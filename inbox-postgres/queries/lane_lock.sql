@@ -1,8 +1,11 @@
--- Locks the lanes whose heads are these messages, in the order of lanes, before the heads are settled: what is
--- moved behind a lane meanwhile is seen by the statement after this one, which hands the lane on.
+-- Locks these lanes, in the order of lanes, before something is done to their deliveries.
 SELECT 1
-FROM :schema.lane AS lane
-WHERE lane.message_id = ANY ($1::uuid[])
--- Not by the columns as they are: an index has all lanes in that order, and would be read instead of theirs.
-ORDER BY lane.handler_key || '', lane.tenant, lane.ordering_key
-FOR UPDATE
+FROM (SELECT DISTINCT * FROM unnest($1::text[], $2::text[], $3::text[]) ORDER BY 1, 2, 3)
+    AS name (first_key, tenant, ordering_key)
+CROSS JOIN LATERAL (
+    SELECT 1
+    FROM :schema.lane AS lane
+    WHERE lane.handler_key = name.first_key AND lane.tenant = name.tenant AND lane.ordering_key = name.ordering_key
+    LIMIT 1
+    FOR UPDATE
+) AS lane

@@ -27,7 +27,7 @@ next AS MATERIALIZED (
         FROM :schema.waiting AS waiting
         WHERE waiting.reason = 'limit' AND waiting.first_key = line.first_key
           AND waiting.tenant = line.tenant AND waiting.concurrency_key = line.concurrency_key
-        ORDER BY waiting.seq
+        ORDER BY waiting.position
         LIMIT 1
         FOR UPDATE SKIP LOCKED
     ) AS waiting

@@ -13,7 +13,7 @@ next AS MATERIALIZED (
         FROM :schema.waiting AS waiting
         WHERE waiting.reason = 'limit' AND waiting.first_key = freed.first_key
           AND waiting.tenant = freed.tenant AND waiting.concurrency_key = freed.concurrency_key
-        ORDER BY waiting.seq
+        ORDER BY waiting.position
         LIMIT freed.units
         FOR UPDATE SKIP LOCKED
     ) AS waiting

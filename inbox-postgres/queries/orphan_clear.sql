@@ -28,7 +28,7 @@ over AS MATERIALIZED (
                SELECT true
                FROM :schema.ready AS ready
                WHERE ready.handler_key = orphan.handler_key
-               ORDER BY ready.level, ready.version, ready.seq
+               ORDER BY ready.ordered, ready.level, ready.version, ready.seq
                LIMIT 1
            ) IS NULL)
     FOR UPDATE OF orphan SKIP LOCKED

@@ -24,7 +24,7 @@ unserved AS MATERIALIZED (
           SELECT true
           FROM :schema.ready AS ready
           WHERE ready.handler_key = route.handler_key
-          ORDER BY ready.level, ready.version, ready.seq
+          ORDER BY ready.ordered, ready.level, ready.version, ready.seq
           LIMIT 1
       )
 ),

@@ -17,10 +17,11 @@ taken AS (
 promoted AS (
     INSERT INTO :schema.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           -- One that starts only now is accepted now, as far as its lane is concerned.
+           CASE reason WHEN 'delay' THEN nextval(:position) ELSE position END, carry
     FROM taken
     ORDER BY due_at, message_id, handler_key
     ON CONFLICT DO NOTHING

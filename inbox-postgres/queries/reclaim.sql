@@ -7,26 +7,45 @@ expired AS MATERIALIZED (
     SELECT lease.id, lease.host, lease.alone, lease.max_crashes
     FROM :schema.lease AS lease
     WHERE lease.expires_at <= (SELECT now FROM clock)
+      -- Not while somebody settles a run of it: of a run, the last ones are taken first.
+      AND (SELECT count(*) FROM :schema.lane WHERE lane.lease_id = lease.id) = (
+          SELECT count(*)
+          FROM (SELECT 1 FROM :schema.lane WHERE lane.lease_id = lease.id FOR UPDATE SKIP LOCKED) AS mine
+      )
     ORDER BY lease.expires_at, lease.id
     LIMIT $2
     FOR UPDATE SKIP LOCKED
 ),
 mine AS MATERIALIZED (
-    SELECT held.*, expired.host, clock.now, held.crashes + 1 AS vanished, CASE
-               WHEN held.cancel THEN 'cancelled'
-               -- The first two accuse nobody, and the last one must have held it alone.
-               WHEN expired.alone AND held.crashes - 1 >= expired.max_crashes THEN 'dead'
-               ELSE 'pending'
-           END AS state
+    SELECT held.*, expired.host, clock.now, held.crashes + begun.is_accused::integer AS vanished, begun.is_accused, one.state,
+           one.state = 'pending' AS goes_back, one.state = 'dead' AND held.blocks AS blocks_lane
     FROM clock, expired
     CROSS JOIN LATERAL (
         SELECT ctid AS row, held.*
         FROM :schema.held AS held
         WHERE held.lease_id = expired.id
-        ORDER BY held.lease_id, held.message_id
+        ORDER BY held.position DESC
         LIMIT $2
         FOR UPDATE SKIP LOCKED
     ) AS held
+    -- Of a run, the first one had begun.
+    CROSS JOIN LATERAL (
+        SELECT (
+            SELECT true
+            FROM :schema.held AS before
+            WHERE before.lease_id = expired.id AND before.tenant = held.tenant
+              AND before.ordering_key = held.ordering_key AND before.position < held.position
+            LIMIT 1
+        ) IS NULL AS is_accused
+    ) AS begun
+    CROSS JOIN LATERAL (
+        SELECT CASE
+            WHEN held.cancel THEN 'cancelled'
+            -- The first two accuse nobody, and the last one must have held it alone.
+            WHEN expired.alone AND held.crashes - 1 >= expired.max_crashes THEN 'dead'
+            ELSE 'pending'
+        END AS state
+    ) AS one
     LIMIT $2
 ),
 -- Also what was left empty.
@@ -66,16 +85,17 @@ let_go AS (
         WHERE mine.cancel
     ))
 ),
+{{kept}},
 returned AS (
     INSERT INTO :schema.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempt - 1, vanished, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempt - 1, vanished, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM mine
     WHERE state = 'pending'
-    ORDER BY leased_at, message_id
+    ORDER BY leased_at, position
     ON CONFLICT DO NOTHING
 ),
 done AS (
@@ -86,9 +106,9 @@ done AS (
 ),
 dead AS (
     INSERT INTO :schema.dead (
-        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks
+        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks, position
     )
-    SELECT message_id, handler_key, version, priority, attempt - 1, $3, $3, $4, now, blocks
+    SELECT message_id, handler_key, version, priority, attempt - 1, $3, $3, $4, now, blocks, position
     FROM mine
     WHERE state = 'dead'
     ON CONFLICT DO NOTHING
@@ -99,8 +119,8 @@ attempt AS (
     )
     SELECT message_id, handler_key, attempt, host, leased_at, now, $3, $4
     FROM mine
-    WHERE state <> 'cancelled'
+    WHERE state <> 'cancelled' AND is_accused
 )
-SELECT message_id, handler_key, host, attempt - 1, vanished, state, ordering_key IS NOT NULL AS has_lane,
-       CASE WHEN limited OR concurrency_key IS NOT NULL THEN first_key END, tenant, concurrency_key
+SELECT message_id, handler_key, host, attempt - 1, vanished, state, first_key, tenant, ordering_key,
+       limited OR concurrency_key IS NOT NULL AS is_counted, concurrency_key
 FROM mine

@@ -9,7 +9,7 @@ put_off AS (
     UPDATE :schema.waiting AS waiting
     SET due_at = clock.due_at,
         reason = CASE WHEN waiting.first_key IS NULL THEN waiting.reason ELSE 'delay' END,
-        first_key = NULL, seq = NULL
+        first_key = NULL
     FROM clock
     WHERE waiting.message_id = $2 AND ($3::text IS NULL OR waiting.handler_key = $3)
       AND (clock.due_at > clock.now OR waiting.handler_key = '')
@@ -57,10 +57,10 @@ made_waiting AS (
 made_ready AS (
     INSERT INTO :schema.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           CASE reason WHEN 'delay' THEN nextval(:position) ELSE position END, carry
     FROM was_waiting
     ORDER BY handler_key
     ON CONFLICT DO NOTHING

@@ -46,9 +46,9 @@ delivery AS MATERIALIZED (
 ),
 made_ready AS (
     INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
+        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key, position
     )
-    SELECT handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
+    SELECT handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key, position
     FROM delivery
     WHERE due_at <= now
     ORDER BY position, handler_key

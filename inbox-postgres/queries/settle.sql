@@ -8,8 +8,10 @@ mine AS MATERIALIZED (
            held.*, one.cancelled,
            CASE WHEN one.cancelled THEN 'done' ELSE asked.place END AS place,
            CASE WHEN one.cancelled THEN 'cancelled' ELSE asked.word END AS word,
+           NOT one.cancelled AND asked.place = 'ready' AS goes_back,
+           NOT one.cancelled AND (asked.place = 'waiting' OR asked.place = 'dead' AND held.blocks) AS blocks_lane,
            -- What was not tried after all gives its attempt back.
-           held.attempt - (asked.place = 'ready')::integer AS attempts
+           held.attempt - (asked.place = 'ready' OR asked.word IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
     FROM unnest(
         $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[], $9::jsonb[],
         $10::bigint[]
@@ -27,6 +29,7 @@ mine AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT asked.place <> 'done' AND held.cancel AS cancelled) AS one
 ),
 {{over}},
+{{kept}},
 done AS (
     INSERT INTO :schema.done (message_id, handler_key, outcome, attempts, took, done_at)
     SELECT message_id, handler_key, word, attempts, greatest(clock.now - leased_at, interval '0'), clock.now
@@ -36,19 +39,19 @@ done AS (
 waiting AS (
     INSERT INTO :schema.waiting (
         message_id, handler_key, version, priority, attempts, due_at, reason, error, tenant, ordering_key,
-        concurrency_key, carry
+        concurrency_key, position, carry
     )
     SELECT message_id, handler_key, version, priority, attempts, clock.now + after, 'retry', error, tenant,
-           ordering_key, concurrency_key, carried
+           ordering_key, concurrency_key, position, carried
     FROM clock, mine
     WHERE place = 'waiting'
     ON CONFLICT DO NOTHING
 ),
 dead AS (
     INSERT INTO :schema.dead (
-        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks
+        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks, position
     )
-    SELECT message_id, handler_key, version, priority, attempts, word, error_type, error, clock.now, blocks
+    SELECT message_id, handler_key, version, priority, attempts, word, error_type, error, clock.now, blocks, position
     FROM clock, mine
     WHERE place = 'dead'
     ON CONFLICT DO NOTHING
@@ -56,10 +59,10 @@ dead AS (
 returned AS (
     INSERT INTO :schema.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM mine
     WHERE place = 'ready'
     ORDER BY turn
@@ -73,7 +76,7 @@ attempt AS (
                SELECT host FROM :schema.lease WHERE id = mine.lease_id LIMIT 1
            ), leased_at, clock.now, error_type, error
     FROM clock, mine
-    WHERE wished IN ('waiting', 'dead')
+    WHERE wished IN ('waiting', 'dead') AND word IS DISTINCT FROM 'orphaned'
     ORDER BY nth
 )
 {{answer}}

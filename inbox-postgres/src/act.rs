@@ -69,8 +69,8 @@ impl Act<'_> {
     async fn act(&self, sql: Sql, parameters: Parameters<'_>) -> Result<Vec<Row>, StoreError> {
         let mut working = self.store.connection().await?;
         let client = self.store.client(working.get()?);
-        let id = [uuid(self.id)];
-        let answer = self.store.handing_on(client, &id, (sql, parameters), self.now).await;
+        let id = uuid(self.id);
+        let answer = self.store.handing_on(client, id, (sql, parameters), self.now).await;
         working.done_with(&answer);
         let answer = answer?;
         if answer.has_next {

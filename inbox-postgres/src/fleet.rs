@@ -1,16 +1,16 @@
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use inbox_core::Now;
-use inbox_core::settle::ErrorReport;
 use inbox_core::store::{DeadDelivery, HostRecord, OrphanTerms, RouteRecord, Served, StoreError};
 use tokio_postgres::Row;
 
 use crate::PostgresStore;
-use crate::row::{column, count, message_id, timestamp};
+use crate::orphans::Orphans;
+use crate::row::{column, timestamp};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
-use crate::store::Parameters;
 use crate::value::{Json, Span};
 
 /// A host that was not seen for so many times as long as it counts as alive is forgotten.
@@ -45,40 +45,29 @@ impl PostgresStore {
         rows.iter().map(route).collect::<Result<_, _>>().map_err(damaged)
     }
 
-    /// Every statement by itself: none waits for rows while it holds others back, and whatever happens
-    /// in between, the next call goes on from there.
+    /// Dead-letters what is ready under keys that no live host serves. Each key by itself: whatever happens in
+    /// between, the next call goes on from there.
     pub(crate) async fn give_up(
         &self,
         OrphanTerms { grace, alive_for }: OrphanTerms,
         limit: u32,
         now: Now,
     ) -> Result<Vec<DeadDelivery>, StoreError> {
-        let (moment, alive_for) = (moment(now), Span(alive_for));
+        let (at, alive_for) = (moment(now), Span(alive_for));
         let forgotten = Span(alive_for.0.saturating_mul(FORGOTTEN_AFTER));
-        self.query(Sql::orphan_clear, &[&moment, &alive_for, &forgotten]).await?;
-        let due = self.query(Sql::orphan_mark, &[&moment, &alive_for, &Span(grace)]).await?;
-        let (mut dead, limit) = (Vec::new(), limit as usize);
+        self.query(Sql::orphan_clear, &[&at, &alive_for, &forgotten]).await?;
+        let due = self.query(Sql::orphan_mark, &[&at, &alive_for, &Span(grace)]).await?;
+        let mut dead = Vec::new();
         for row in &due {
             let handler_key: String = column(row, 0).map_err(damaged)?;
             let live: Vec<String> = column(row, 1).map_err(damaged)?;
-            let error = ErrorReport::orphaned(&handler_key, &live);
-            let left = i64::try_from(limit.saturating_sub(dead.len())).unwrap_or(i64::MAX);
-            let parameters: Parameters<'_> =
-                &[&moment, &handler_key, &alive_for, &left, &error.error_type, &error.text];
-            for row in &self.query(Sql::orphan_take, parameters).await? {
-                dead.push(orphan(row, &handler_key).map_err(damaged)?);
-            }
+            let left = limit.saturating_sub(u32::try_from(dead.len()).unwrap_or(u32::MAX));
+            let Some(left) = NonZeroU32::new(left) else { break };
+            let orphans = Orphans { store: self, handler_key, live, alive_for, now };
+            dead.extend(orphans.give_up(left).await?);
         }
         Ok(dead)
     }
-}
-
-fn orphan(row: &Row, handler_key: &str) -> Result<DeadDelivery, String> {
-    Ok(DeadDelivery {
-        message_id: message_id(row, 0)?,
-        handler_key: handler_key.to_owned(),
-        attempts: count(row, 1)?,
-    })
 }
 
 fn host(row: &Row) -> Result<HostRecord, String> {

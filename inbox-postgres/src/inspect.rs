@@ -15,6 +15,7 @@ use crate::PostgresStore;
 use crate::act::Act;
 use crate::row::{column, count, message_id, optional_timestamp, stored_message, timestamp, uuid};
 use crate::schedule::damaged;
+use crate::shared::LaneNames;
 use crate::sql::Sql;
 use crate::store::Parameters;
 
@@ -75,10 +76,11 @@ impl Inspect for PostgresStore {
     fn retry(&self, id: MessageId, handler_key: &str, _: Now) -> StoreFuture<'_, bool> {
         let handler_key = handler_key.to_owned();
         Box::pin(async move {
+            let id = uuid(id);
+            let lanes = LaneNames::read(&self.query(Sql::lane_names, &[&id]).await?)?;
             // Its lane is locked before: whoever hands the lane on at this moment would not see it.
-            let (lanes, id) = ([uuid(id)], uuid(id));
             let statements: [(&str, Parameters<'_>); 2] = [
-                (self.text(Sql::lane_lock_of), &[&lanes.as_slice()]),
+                (self.text(Sql::lane_lock), &lanes.parameters()),
                 (self.text(Sql::retry), &[&id, &handler_key]),
             ];
             let is_ready = self.count_last(&statements).await? > 0;

@@ -3,11 +3,11 @@ use std::str::FromStr as _;
 use inbox_core::Now;
 use inbox_core::store::{DeliveryState, Lane, LaneFilter, LaneRecord, StoreError};
 use tokio_postgres::Row;
-use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::row::{column, message_id, timestamp};
-use crate::schedule::{damaged, moment};
+use crate::schedule::damaged;
+use crate::shared::LaneNames;
 use crate::sql::Sql;
 use crate::store::Parameters;
 
@@ -25,29 +25,20 @@ impl PostgresStore {
     pub(crate) async fn let_lane_pass(&self, lane: &Lane, now: Now) -> Result<bool, StoreError> {
         let parameters: Parameters<'_> = &[&lane.handler_key, &lane.tenant, &lane.ordering_key];
         let rows = self.query(Sql::lane_unblock, parameters).await?;
-        let over = rows.iter().map(|row| column(row, 0)).collect::<Result<Vec<Uuid>, _>>();
-        let over = over.map_err(damaged)?;
-        self.hand_on_lanes(&over, now).await?;
-        Ok(!over.is_empty())
+        let lanes = LaneNames::read(&rows)?;
+        self.hand_on_lanes(&lanes, now).await?;
+        Ok(!lanes.is_empty())
     }
 
     pub(crate) async fn mend_lanes(&self, limit: u32, now: Now) -> Result<u64, StoreError> {
         let limit = i64::from(limit);
-        let lost = self.query(Sql::lanes_lost, &[&limit]).await?;
-        let lost = lost.iter().map(|row| column(row, 0)).collect::<Result<Vec<Uuid>, _>>();
-        let lost = lost.map_err(damaged)?;
-        let mut mended = 0;
+        let rows = self.query(Sql::lanes_lost, &[&limit]).await?;
+        let lost = LaneNames::read(&rows)?;
         if !lost.is_empty() {
-            tracing::warn!(lanes = lost.len(), "lanes without a head are handed on");
-            let statements: [(&str, Parameters<'_>); 2] = [
-                (self.text(Sql::lane_lock), &[&lost]),
-                (self.text(Sql::lane_repair), &[&moment(now), &lost]),
-            ];
-            self.count_last(&statements).await?;
-            mended += lost.len() as u64;
+            tracing::warn!(lanes = rows.len(), "lanes without a holder are handed on");
+            self.hand_on_lanes(&lost, now).await?;
         }
-        mended += self.count(Sql::lane_restart, &[&moment(now), &limit]).await?;
-        Ok(mended)
+        Ok(rows.len() as u64 + self.count(Sql::lane_restart, &[&limit]).await?)
     }
 }
 

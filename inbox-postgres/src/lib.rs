@@ -20,6 +20,7 @@ mod lease;
 mod maintain;
 mod migrate;
 mod options;
+mod orphans;
 mod parameter;
 mod refusal;
 mod rights;

@@ -8,12 +8,11 @@ use inbox_core::store::{
     Route, Served, StoreError, StoreFuture,
 };
 use tokio_postgres::Row;
-use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::row::{Unreadable, column, count, message_id, timestamp};
 use crate::schedule::{damaged, moment};
-use crate::shared::Freed;
+use crate::shared::{Freed, LaneNames};
 use crate::sql::Sql;
 use crate::store::Parameters;
 use crate::time_limit::answer_within;
@@ -65,8 +64,8 @@ impl Maintain for PostgresStore {
             if reclaimed.returned() > 0 {
                 self.ring_here();
             }
-            let (over, freed) = shared(&rows).map_err(damaged)?;
-            self.hand_on_lanes(&over, now).await?;
+            let (lanes, freed) = shared(&rows).map_err(damaged)?;
+            self.hand_on_lanes(&lanes, now).await?;
             self.hand_on_limits(&freed).await?;
             Ok(reclaimed)
         })
@@ -119,21 +118,20 @@ fn reclaimed(row: &Row) -> Result<ReclaimedDelivery, Unreadable> {
     })
 }
 
-/// Of what was reclaimed: the messages whose lanes are to be handed on, and what is free of limits.
-fn shared(rows: &[Row]) -> Result<(Vec<Uuid>, Freed), Unreadable> {
-    let (mut over, mut freed) = (Vec::new(), Freed::default());
+/// Of what was reclaimed: its lanes, and what is free of limits.
+fn shared(rows: &[Row]) -> Result<(LaneNames, Freed), Unreadable> {
+    let (mut lanes, mut freed) = (LaneNames::default(), Freed::default());
     for row in rows {
-        let (state, has_lane): (&str, bool) = (column(row, 5)?, column(row, 6)?);
-        if has_lane && state != DeliveryState::Pending.as_str() {
-            over.push(column(row, 0)?);
+        if column::<Option<&str>>(row, 8)?.is_some() {
+            lanes.push(row, 6)?;
         }
-        if let Some(first_key) = column(row, 7)? {
-            freed.first_keys.push(first_key);
-            freed.tenants.push(column(row, 8)?);
-            freed.concurrency_keys.push(column(row, 9)?);
+        if column(row, 9)? {
+            freed.first_keys.push(column(row, 6)?);
+            freed.tenants.push(column(row, 7)?);
+            freed.concurrency_keys.push(column(row, 10)?);
         }
     }
-    Ok((over, freed))
+    Ok((lanes, freed))
 }
 
 impl PostgresStore {

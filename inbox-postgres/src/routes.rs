@@ -1,4 +1,5 @@
 use inbox_core::Now;
+use inbox_core::policy::AfterDead;
 use inbox_core::store::{KnownRoute, Route, Routing, StoreError};
 use tokio_postgres::{Row, Transaction};
 
@@ -39,9 +40,15 @@ impl PostgresStore {
             all_keys.push(old);
             by.push(Some(&route.handler_key));
         }
-        for parameters in [(&given, &all_keys, &by), (&contracts, &keys, &vec![None; keys.len()])] {
-            let (contracts, keys, by) = parameters;
-            let parameters: Parameters<'_> = &[contracts, keys, by, &moment(now), &context];
+        let blocks = |route: &Route| route.after_dead == AfterDead::Block;
+        let old_block: Vec<_> = superseded().map(|(route, _)| blocks(route)).collect();
+        let block: Vec<_> = routes.iter().map(blocks).collect();
+        for (contracts, keys, by, blocks) in [
+            (&given, &all_keys, &by, &old_block),
+            (&contracts, &keys, &vec![None; keys.len()], &block),
+        ] {
+            let parameters: Parameters<'_> =
+                &[contracts, keys, by, &moment(now), &context, blocks];
             client.query(text(Sql::route_register), parameters).await?;
         }
         let own: Vec<_> = superseded().map(|(route, _)| route.handler_key.as_str()).collect();

@@ -49,8 +49,8 @@ impl Schema {
     pub(crate) fn fill(&self, sql: &str) -> String {
         let channel = literal(&self.channel());
         // In one go: a name may contain what is replaced.
-        let parts = sql.split(":schema").map(|part| part.replace(":channel", &channel));
-        parts.collect::<Vec<_>>().join(&self.quoted)
+        let parts = sql.split(":channel").map(|part| in_schema(part, &self.quoted));
+        parts.collect::<Vec<_>>().join(&channel)
     }
 
     /// What is notified when there is news, cut as PostgreSQL cuts names.
@@ -59,6 +59,14 @@ impl Schema {
         channel.truncate(channel.floor_char_boundary(LONGEST));
         channel
     }
+}
+
+/// The text for the schema of this name, which is quoted already: `:schema` is the name, and `:position` that
+/// of the sequence of positions, as a function takes it.
+pub(crate) fn in_schema(text: &str, quoted: &str) -> String {
+    let sequence = literal(&format!("{quoted}.position"));
+    let parts = text.split(":schema").map(|part| part.replace(":position", &sequence));
+    parts.collect::<Vec<_>>().join(quoted)
 }
 
 /// A name as SQL writes it.

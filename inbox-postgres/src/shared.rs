@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use crate::PostgresStore;
 use crate::client::Client;
-use crate::row::column;
+use crate::parameter::Parameter;
+use crate::row::{Unreadable, column};
 use crate::schedule::{damaged, moment};
 use crate::sql::Sql;
 use crate::store::Parameters;
@@ -27,23 +28,63 @@ pub(crate) struct Freed {
     pub(crate) concurrency_keys: Vec<Option<String>>,
 }
 
+/// Lanes by name: the key that the handler had first, the tenant and the ordering key.
+#[derive(Debug, Default)]
+pub(crate) struct LaneNames {
+    pub(crate) first_keys: Vec<String>,
+    pub(crate) tenants: Vec<String>,
+    pub(crate) ordering_keys: Vec<String>,
+}
+
+impl LaneNames {
+    /// Reads them from three columns.
+    pub(crate) fn read(rows: &[Row]) -> Result<Self, StoreError> {
+        let mut names = Self::default();
+        for row in rows {
+            names.push(row, 0).map_err(damaged)?;
+        }
+        Ok(names)
+    }
+
+    /// Adds that of a row, whose columns begin at `at`.
+    pub(crate) fn push(&mut self, row: &Row, at: usize) -> Result<(), Unreadable> {
+        self.first_keys.push(column(row, at)?);
+        self.tenants.push(column(row, at + 1)?);
+        self.ordering_keys.push(column(row, at + 2)?);
+        Ok(())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first_keys.is_empty()
+    }
+
+    pub(crate) fn parameters(&self) -> [&dyn Parameter; 3] {
+        [&self.first_keys, &self.tenants, &self.ordering_keys]
+    }
+}
+
 impl PostgresStore {
-    /// Runs a statement that may end deliveries of these messages that nobody holds, and gives those a turn
+    /// Runs a statement that may end deliveries of this message that nobody holds, and gives those a turn
     /// that wait behind them. Lanes and limits are locked by statements of their own, before: only so does
     /// the hand-over see who was put behind them.
     pub(crate) async fn handing_on(
         &self,
         client: Client<'_>,
-        messages: &[Uuid],
+        message: Uuid,
         (sql, parameters): (Sql, Parameters<'_>),
         now: Now,
     ) -> Result<HandedOn, StoreError> {
+        let lanes = client.query(self.text(Sql::lane_names), &[&message]).await?;
+        let lanes = LaneNames::read(&lanes)?;
+        let (names, now, messages) = (lanes.parameters(), moment(now), [message]);
+        let messages = &messages.as_slice();
+        let [first_keys, tenants, ordering_keys] = names;
         let statements: [(&str, Parameters<'_>); 5] = [
-            (self.text(Sql::lane_lock_of), &[&messages]),
-            (self.text(Sql::limit_share_message), &[&messages]),
+            (self.text(Sql::lane_lock), &names),
+            (self.text(Sql::limit_share_message), &[messages]),
             (self.text(sql), parameters),
-            (self.text(Sql::lane_pass), &[&moment(now), &messages]),
-            (self.text(Sql::limit_wake_message), &[&messages]),
+            (self.text(Sql::lane_end), &[&now, first_keys, tenants, ordering_keys]),
+            (self.text(Sql::limit_wake_message), &[messages]),
         ];
         let mut answers = client.query_all(&statements).await?.into_iter().skip(2);
         let rows = answers.next().unwrap_or_default();
@@ -51,15 +92,17 @@ impl PostgresStore {
         Ok(HandedOn { rows, has_next: next.iter().any(|next| *next > 0) })
     }
 
-    /// Hands on the lanes of those that are over already. Should it not come to that,
+    /// Hands on those of these lanes that nobody holds any more. Should it not come to that,
     /// [`mend`](inbox_core::store::Maintain::mend) finds it.
-    pub(crate) async fn hand_on_lanes(&self, over: &[Uuid], now: Now) -> Result<(), StoreError> {
-        if over.is_empty() {
+    pub(crate) async fn hand_on_lanes(&self, lanes: &LaneNames, now: Now) -> Result<(), StoreError> {
+        if lanes.is_empty() {
             return Ok(());
         }
+        let (names, now) = (lanes.parameters(), moment(now));
+        let [first_keys, tenants, ordering_keys] = names;
         let statements: [(&str, Parameters<'_>); 2] = [
-            (self.text(Sql::lane_lock), &[&over]),
-            (self.text(Sql::lane_pass), &[&moment(now), &over]),
+            (self.text(Sql::lane_lock), &names),
+            (self.text(Sql::lane_end), &[&now, first_keys, tenants, ordering_keys]),
         ];
         self.ring_for_next(self.count_last(&statements).await?);
         Ok(())

@@ -160,6 +160,11 @@ impl PostgresStore {
         self.inner.statements.text(sql)
     }
 
+    /// The names of the parameters that a statement is given, in their order.
+    pub(crate) fn parameters(&self, sql: Sql) -> &[&'static str] {
+        self.inner.statements.parameters(sql)
+    }
+
     /// A connection of the pool, as statements run on it.
     pub(crate) fn client<'a>(&self, connection: &'a Object) -> Client<'a> {
         Client::Pooled(connection, self.inner.owner)

@@ -1,33 +1,42 @@
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
--- can be counted.
+-- can be counted. A lane that was won counts, although nothing of it is held yet.
 ranked AS MATERIALIZED (
-    SELECT fit.*, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY array_position($levels, level), seq)
-               AS nth_of_key, $per_key::integer - (
-               SELECT count(*)
-               FROM :schema.held AS held
-               WHERE held.limited AND held.first_key = (SELECT key FROM first) AND held.tenant = fit.tenant
-                 AND held.concurrency_key = fit.concurrency_key
-           ) AS room
-    FROM fit
+    SELECT row, tenant, concurrency_key, turn,
+           row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
+           CASE WHEN $per_key::integer IS NOT NULL AND concurrency_key IS NOT NULL
+                THEN :schema.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
+    FROM (SELECT found.*, ARRAY[array_position($levels::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
-    SELECT row, row_number() OVER (ORDER BY array_position($levels, level), seq) AS nth
+    SELECT row, row_number() OVER (ORDER BY turn) AS nth
     FROM ranked
-    WHERE $per_key IS NULL OR concurrency_key IS NULL OR nth_of_key <= room
+    WHERE $per_key IS NULL OR concurrency_key IS NULL OR nth_of_key <= $per_key - held
 ),
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE $fleet::integer IS NULL OR nth <= $fleet - (
-        SELECT count(*) FROM :schema.held AS held WHERE held.limited AND held.first_key = (SELECT key FROM first)
+    WHERE $fleet::integer IS NULL OR nth <= $fleet - (SELECT :schema.held_units(first.key) FROM first) - (
+        SELECT count(*) FROM :schema.lane WHERE lease_id = $lease
     )
 ),
 -- Only behind one that is held: whoever ends that wakes it.
 crowded AS MATERIALIZED (
-    SELECT row, message_id
+    SELECT row
     FROM ranked
     WHERE row NOT IN (SELECT row FROM by_key)
-      AND (room < $per_key OR (tenant, concurrency_key) IN (
+      AND (held > 0 OR (tenant, concurrency_key) IN (
           SELECT tenant, concurrency_key FROM ranked JOIN granted USING (row)
       ))
+),
+moved AS (
+    DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT row FROM crowded)) RETURNING *
+),
+put_behind AS (
+    INSERT INTO :schema.waiting (
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, concurrency_key,
+        first_key, position, carry
+    )
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, concurrency_key,
+           first.key, position, carry
+    FROM clock, first, moved
 )

@@ -4,10 +4,10 @@ woken AS (
 made_ready AS (
     INSERT INTO :schema.ready (
         handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        carry
+        position, carry
     )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key,
-           concurrency_key, carry
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
     FROM woken
-    ORDER BY seq
+    ORDER BY position
 )

@@ -4,8 +4,10 @@ mod answer;
 mod claim;
 mod claimed;
 mod outcome;
+mod parameters;
 mod quarantine;
 pub(crate) mod renew;
+mod steps;
 pub(crate) mod watermark;
 mod wrong_answer;
 

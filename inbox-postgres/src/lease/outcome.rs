@@ -3,24 +3,36 @@ use std::collections::BTreeMap;
 /// Where a claim looks: at a level, for a version of the contract.
 pub(crate) type Scan = (i16, i32);
 
+/// Where the next claims start, by scan.
+pub(crate) type Lows = BTreeMap<Scan, i64>;
+
 /// What became of the rows that a claim looked at.
 #[derive(Debug, Default)]
 pub(crate) struct ClaimOutcome {
-    /// By scan, the highest number of those that are not ready any more.
-    gone: BTreeMap<Scan, i64>,
-    /// By scan, the lowest number of those that could not be decided about.
-    kept: BTreeMap<Scan, i64>,
-    /// How many have to wait behind others.
+    /// Of rows without an ordering key.
+    pub(crate) free: Seen,
+    /// Of rows with one.
+    pub(crate) lanes: Seen,
+    /// How many were moved behind others.
     pub(crate) moved: usize,
-    /// How many have an ordering key, which the claim knows nothing about.
-    pub(crate) keyed: usize,
-    /// How many could not be decided about, because what they wait for is changing.
-    pub(crate) left: usize,
+    /// Whether the handler has rows with an ordering key.
+    pub(crate) has_lanes: bool,
+    /// Whether a lane was left that is changing hands.
+    pub(crate) has_left: bool,
 }
 
-impl ClaimOutcome {
+/// The numbers of the rows that a scan met.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// By scan, the highest number of those that are not ready any more.
+    gone: Lows,
+    /// By scan, the lowest number of those that are.
+    kept: Lows,
+}
+
+impl Seen {
     /// Moves marks behind what is gone, but not behind what was left.
-    pub(crate) fn advance(&self, lows: &mut BTreeMap<Scan, i64>) {
+    pub(crate) fn advance(&self, lows: &mut Lows) {
         for (scan, gone) in &self.gone {
             let low = lows.entry(*scan).or_insert(i64::MIN);
             *low = (*low).max(*gone);
@@ -31,17 +43,9 @@ impl ClaimOutcome {
         }
     }
 
-    /// Notes what `claim_shared.sql` calls the fate of a row.
-    pub(crate) fn note(&mut self, fate: &str, scan: Scan, seq: i64) {
-        self.moved += usize::from(fate == "moved");
-        // What the fleet has no room for is ready still, and needs no second look until it has.
-        self.left += usize::from(fate == "left");
-        if ["left", "full"].contains(&fate) {
-            let kept = self.kept.entry(scan).or_insert(seq);
-            *kept = (*kept).min(seq);
-        } else {
-            self.note_gone(scan, seq);
-        }
+    pub(crate) fn note_kept(&mut self, scan: Scan, seq: i64) {
+        let kept = self.kept.entry(scan).or_insert(seq);
+        *kept = (*kept).min(seq);
     }
 
     pub(crate) fn note_gone(&mut self, scan: Scan, seq: i64) {

@@ -1,10 +1,9 @@
-use std::collections::BTreeMap;
-
 use deadpool_postgres::Object;
 use inbox_core::Now;
 use inbox_core::store::{LeaseRequest, StoreError, Wanted};
 
-use super::claim::{Window, tenants};
+use super::parameters::{readable, tenants};
+use super::steps::Wish;
 use crate::PostgresStore;
 use crate::lease::claimed::Claimed;
 use crate::row::column;
@@ -25,12 +24,7 @@ impl PostgresStore {
         if request.quarantine.is_none() {
             return Ok(Vec::new());
         }
-        let readable = request.wanted.iter().flat_map(|wanted| {
-            let versions =
-                wanted.versions.iter().filter_map(|version| i32::try_from(*version).ok());
-            versions.map(|version| (wanted.handler_key.as_str(), version))
-        });
-        let (keys, versions): (Vec<_>, Vec<_>) = readable.unzip();
+        let (keys, versions): (Vec<_>, Vec<_>) = request.wanted.iter().flat_map(readable).unzip();
         let parameters: crate::store::Parameters<'_> = &[&keys, &versions, &tenants(request)];
         let rows = self.query_on(connection, Sql::quarantined_next, parameters).await?;
         let mut found: Vec<(&Wanted, i16)> = Vec::new();
@@ -56,15 +50,7 @@ impl PostgresStore {
     ) -> Result<Claimed, StoreError> {
         let size = request.quarantine.map_or(1, std::num::NonZeroU32::get);
         let size = if level == ALONE { 1 } else { size };
-        let lows = BTreeMap::new();
-        // Those that have to wait behind others make room for the next.
-        loop {
-            let window = Window { levels: &[level], lows: &lows, size };
-            let (claimed, outcome) =
-                self.claim_from(connection, request, wanted, size, window, now).await?;
-            if claimed.count() > 0 || outcome.moved == 0 {
-                return Ok(claimed);
-            }
-        }
+        let wish = Wish { request, wanted, limit: size, quarantined: Some(true), has_lanes: true };
+        self.claim_past_moved(connection, wish, &[level], now).await
     }
 }

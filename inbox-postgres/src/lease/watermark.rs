@@ -1,10 +1,10 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use inbox_core::store::{LeaseRequest, Wanted};
 
-use crate::lease::outcome::{ClaimOutcome, Scan};
+use crate::lease::outcome::{ClaimOutcome, Lows};
 
 /// A sweep that is faster is made whenever there is time for it.
 const CHEAP: Duration = Duration::from_millis(5);
@@ -14,6 +14,9 @@ const OFTEN: Duration = Duration::from_millis(200);
 
 /// A slower one takes at most this share of the time.
 const SHARE: u32 = 30;
+
+/// For so long a handler that had ordering keys is asked for them.
+const LANES_LAST: Duration = Duration::from_mins(1);
 
 /// Where claims of a handler start, one mark for each level and version: a backlog of one hides no other.
 ///
@@ -45,12 +48,24 @@ impl Claims {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watermark {
     /// Claims find what is above; all there is, where there is none.
-    pub(crate) lows: BTreeMap<Scan, i64>,
-    /// Whether something with an ordering key was ever seen.
-    pub(crate) has_keys: bool,
+    pub(crate) lows: Lows,
+    /// The same, for what has an ordering key.
+    pub(crate) lane_lows: Lows,
+    /// When something with an ordering key was last seen.
+    lanes: LanesSeen,
     /// Whether the last call found less than it wanted.
     is_short: bool,
     swept: Option<Sweep>,
+}
+
+/// Whether a claim looks for ordering keys, which takes more than one statement.
+#[derive(Debug, Clone, Copy, Default)]
+enum LanesSeen {
+    /// Nobody has looked.
+    #[default]
+    Unknown,
+    Never,
+    At(Instant),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -69,9 +84,18 @@ pub(crate) enum Start {
 }
 
 impl Watermark {
+    /// Whether the handler has deliveries with ordering keys, or had some not long ago.
+    pub(crate) fn has_lanes(&self) -> bool {
+        match self.lanes {
+            LanesSeen::Unknown => true,
+            LanesSeen::Never => false,
+            LanesSeen::At(moment) => moment.elapsed() < LANES_LAST,
+        }
+    }
+
     /// Where the claims of one call start, one after the other.
     pub(crate) fn starts(&self) -> Vec<Start> {
-        if self.lows.is_empty() {
+        if self.lows.is_empty() && self.lane_lows.is_empty() {
             return vec![Start::Beginning];
         }
         let is_affordable = self
@@ -112,8 +136,13 @@ impl Watermarks {
     pub(crate) fn found(&self, claims: &Claims, outcome: &ClaimOutcome) {
         let mut marks = self.lock();
         let mark = marks.entry(claims.clone()).or_default();
-        outcome.advance(&mut mark.lows);
-        mark.has_keys |= outcome.keyed > 0;
+        outcome.free.advance(&mut mark.lows);
+        outcome.lanes.advance(&mut mark.lane_lows);
+        mark.lanes = match (outcome.has_lanes, mark.lanes) {
+            (true, _) => LanesSeen::At(Instant::now()),
+            (false, LanesSeen::Unknown) => LanesSeen::Never,
+            (false, seen) => seen,
+        };
     }
 
     /// A call has ended, and found all that it wanted or less.
@@ -134,7 +163,10 @@ impl Watermarks {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
+    use crate::lease::outcome::Scan;
 
     const NORMAL: Scan = (1, 1);
 
@@ -145,7 +177,7 @@ mod tests {
             false => Instant::now().checked_sub(ago).unwrap(),
         };
         let (lows, swept) = (BTreeMap::from([(NORMAL, 7)]), Some(Sweep { ended, took }));
-        Watermark { lows, has_keys: false, is_short: false, swept }
+        Watermark { lows, swept, ..Watermark::default() }
     }
 
     #[test]
@@ -177,7 +209,7 @@ mod tests {
     #[test]
     fn what_was_found_for_some_tenants_says_nothing_of_the_others() {
         let (marks, mut outcome) = (Watermarks::default(), ClaimOutcome::default());
-        outcome.note_gone(NORMAL, 7);
+        outcome.free.note_gone(NORMAL, 7);
         marks.found(&claims(Some("acme")), &outcome);
         assert_eq!(marks.of(&claims(Some("acme"))).lows[&NORMAL], 7);
         for others in [Some("bolt"), None] {
@@ -188,10 +220,13 @@ mod tests {
     #[test]
     fn a_row_that_was_left_is_not_passed_by_and_a_version_hides_no_other() {
         let (marks, mut outcome) = (Watermarks::default(), ClaimOutcome::default());
-        outcome.note("taken", NORMAL, 9);
-        outcome.note("left", NORMAL, 5);
-        outcome.note("taken", (1, 2), 30);
+        outcome.free.note_gone(NORMAL, 9);
+        outcome.free.note_kept(NORMAL, 5);
+        outcome.free.note_gone((1, 2), 30);
+        outcome.lanes.note_gone(NORMAL, 50);
         marks.found(&claims(None), &outcome);
-        assert_eq!(marks.of(&claims(None)).lows, BTreeMap::from([(NORMAL, 4), ((1, 2), 30)]));
+        let mark = marks.of(&claims(None));
+        assert_eq!(mark.lows, BTreeMap::from([(NORMAL, 4), ((1, 2), 30)]));
+        assert_eq!(mark.lane_lows, BTreeMap::from([(NORMAL, 50)]), "lanes have marks of their own");
     }
 }

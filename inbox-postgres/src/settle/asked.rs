@@ -121,7 +121,7 @@ impl<'a> AskedSettlements<'a> {
     pub(crate) fn before(&self) -> [(Sql, Vec<&dyn Parameter>); 3] {
         let (leases, messages) = &self.sharing;
         [
-            (Sql::lane_lock, vec![messages]),
+            (Sql::lane_lock_held, vec![leases, messages]),
             (Sql::limit_share_held, vec![leases, messages]),
             (Sql::limit_wake_held, vec![leases, messages]),
         ]
@@ -129,7 +129,7 @@ impl<'a> AskedSettlements<'a> {
 
     /// What the hand-over of lanes after it is given.
     pub(crate) fn after(&self) -> [&dyn Parameter; 2] {
-        [&self.now, &self.sharing.1]
+        [&self.now, &self.sharing.0]
     }
 
     pub(crate) fn len(&self) -> i64 {

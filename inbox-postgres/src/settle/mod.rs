@@ -5,6 +5,7 @@ mod settled;
 
 use std::sync::Arc;
 
+use deadpool_postgres::Object;
 use inbox_core::Now;
 use inbox_core::settle::Settlement;
 use inbox_core::store::{
@@ -79,9 +80,20 @@ impl StateStore for PostgresStore {
 
 impl PostgresStore {
     async fn settle_now(&self, settles: &[Settle], now: Now) -> Result<Settled, StoreError> {
-        let asked = AskedSettlements::of(settles, now);
         let mut working = self.connection().await?;
-        let client = self.client(working.get()?);
+        let settled = self.settle_on(working.get()?, settles, now).await;
+        working.done_with(&settled);
+        settled
+    }
+
+    pub(crate) async fn settle_on(
+        &self,
+        connection: &Object,
+        settles: &[Settle],
+        now: Now,
+    ) -> Result<Settled, StoreError> {
+        let asked = AskedSettlements::of(settles, now);
+        let client = self.client(connection);
         let parameters = asked.parameters();
         let answers = match asked.shares() {
             // It is one statement, and needs no transaction.
@@ -92,12 +104,11 @@ impl PostgresStore {
                     .iter()
                     .map(|(sql, parameters)| (self.text(*sql), &parameters[..]))
                     .chain([(self.text(asked.sql()), &parameters[..])])
-                    .chain([(self.text(Sql::lane_pass), &after[..])])
+                    .chain([(self.text(Sql::lane_end_of_leases), &after[..])])
                     .collect();
                 client.query_all(&statements).await
             }
         };
-        working.done_with(&answers);
         asked.read(&answers?)
     }
 

@@ -16,68 +16,22 @@ pub(super) fn composed() -> Vec<(Sql, Template)> {
         // Without what looks for conflicts, which is a sixth of the server's work.
         (Sql::accept_keyless, accept("")),
     ];
-    for (tenants, sql) in [
-        (Tenants::All, [Sql::claim, Sql::claim_shared, Sql::claim_limited]),
-        (
-            Tenants::Named,
-            [Sql::claim_tenants, Sql::claim_shared_tenants, Sql::claim_limited_tenants],
-        ),
-        (
-            Tenants::WithNone,
-            [
-                Sql::claim_tenants_and_none,
-                Sql::claim_shared_tenants_and_none,
-                Sql::claim_limited_tenants_and_none,
-            ],
-        ),
-    ] {
-        let [plain, shared, limited] = sql;
-        all.push((plain, claim(file!("claim"), None, tenants)));
-        all.push((shared, claim(file!("claim_shared"), Some(file!("parts/unlimited")), tenants)));
-        all.push((limited, claim(file!("claim_shared"), Some(LIMITED), tenants)));
-    }
+    all.extend(claims());
     all.extend(settlements());
-    let none: &'static str = "";
-    let pass = |gone| part(file!("lane_pass"), &[("gone", gone)]);
-    all.push((Sql::lane_pass, pass(none)));
-    all.push((Sql::lane_repair, pass(file!("parts/lane_gone"))));
-    let (held, keys) = (file!("parts/freed_held"), file!("parts/freed_keys"));
-    let wake = file!("parts/wake");
-    all.push((Sql::limit_share_held, part(file!("limit_share"), &[("freed", held)])));
-    all.push((
-        Sql::limit_share_keys,
-        part(file!("limit_share"), &[("freed", file!("parts/freed_first"))]),
-    ));
-    all.push((Sql::limit_wake_held, part(file!("limit_wake"), &[("freed", held), ("wake", wake)])));
-    all.push((Sql::limit_wake_keys, part(file!("limit_wake"), &[("freed", keys), ("wake", wake)])));
-    let message = file!("parts/freed_message");
-    all.push((Sql::limit_share_message, part(file!("limit_share"), &[("freed", message)])));
-    all.push((
-        Sql::limit_wake_message,
-        part(file!("limit_wake"), &[("freed", message), ("wake", wake)]),
-    ));
-    all.push((Sql::limit_restart, part(file!("limit_restart"), &[("wake", wake)])));
-    let lanes = [
-        ("first", file!("parts/first")),
-        ("lane", file!("parts/lane")),
-        ("lane_shared", file!("parts/lane_shared")),
-        ("lane_won", file!("parts/lane_won")),
-    ];
-    let parameters = vec!["now", "handler_key", "alive_for", "limit", "reason", "error"];
-    let orphans = Template { parameters, ..part(file!("orphan_take"), &lanes) };
-    all.push((Sql::orphan_take, orphans));
+    all.extend(lanes());
+    all.extend(limits());
     all
 }
 
-fn part(text: &'static str, parts: &[(&'static str, &'static str)]) -> Template {
+/// A part, by its name.
+type Part = (&'static str, &'static str);
+
+fn part(text: &'static str, parts: &[Part]) -> Template {
     Template { text, parts: parts.to_vec(), parameters: Vec::new() }
 }
 
-/// The part that holds the limits of a handler.
-const LIMITED: &str = file!("parts/limited");
-
 /// The tenants that a worker serves.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Tenants {
     All,
     /// A list without the empty tenant: the first of each, by the index on tenants.
@@ -87,81 +41,184 @@ enum Tenants {
     WithNone,
 }
 
-/// A claim. Its parameters are given in this order, by `lease/claim.rs`.
-fn claim(text: &'static str, limits: Option<&'static str>, tenants: Tenants) -> Template {
-    let mut parameters = vec![
-        "now",
-        "lease",
-        "host",
-        "handler_key",
-        "levels",
-        "scan_levels",
-        "scan_versions",
-        "scan_lows",
-        "window",
-        "max_crashes",
-        "duration",
-        "limited",
-        "blocks",
-    ];
-    let (served, bytes, theirs) = match tenants {
-        Tenants::All => ("", "", ""),
-        Tenants::Named => (
-            "CROSS JOIN unnest($tenants::text[]) AS served (tenant)",
-            // By bytes, as only that index has the keys: by statistics of a quiet day PostgreSQL would take
-            // the smaller primary key, and walk over what all the others have sent since.
-            "COLLATE \"C\"",
-            "AND tenant = served.tenant AND tenant <> ''",
-        ),
-        Tenants::WithNone => ("", "", "AND tenant = ANY ($tenants)"),
-    };
-    let mut parts = vec![
-        ("first", file!("parts/first")),
-        ("found", file!("parts/found")),
-        ("hold", file!("parts/hold")),
-        ("message", file!("parts/message")),
-        ("served", served),
-        ("bytes", bytes),
-        ("theirs", theirs),
-    ];
-    if let Some(limits) = limits {
-        parts.push(("lane", file!("parts/lane")));
-        parts.push(("lane_shared", file!("parts/lane_shared")));
-        parts.push(("lane_won", file!("parts/lane_won")));
-        parts.push(("limits", limits));
-        parameters.push("limit");
-        if limits == LIMITED {
-            parameters.extend(["fleet", "per_key"]);
-        }
+impl Tenants {
+    fn parts(self) -> [Part; 3] {
+        let (served, bytes, theirs) = match self {
+            Self::All => ("", "", ""),
+            Self::Named => (
+                "CROSS JOIN unnest($tenants::text[]) AS served (tenant)",
+                // By bytes, as only that index has the keys: by statistics of a quiet day PostgreSQL would take
+                // the smaller primary key, and walk over what all the others have sent since.
+                "COLLATE \"C\"",
+                "AND tenant = served.tenant AND tenant <> ''",
+            ),
+            Self::WithNone => ("", "", "AND tenant = ANY ($tenants)"),
+        };
+        [("served", served), ("bytes", bytes), ("theirs", theirs)]
     }
-    if tenants != Tenants::All {
-        parameters.push("tenants");
-    }
-    Template { text, parts, parameters }
 }
+
+/// What the deliveries without an ordering key may take: what the lanes that were won leave.
+const ROOM: &str = "($limit - (SELECT count(*) FROM :schema.lane WHERE lease_id = $lease))";
+
+/// What a worker claims with, and what it moves out of its way.
+fn claims() -> Vec<(Sql, Template)> {
+    let mut all = Vec::new();
+    for (tenants, [plain, beside, limited, win, behind]) in [
+        (
+            Tenants::All,
+            [
+                Sql::claim,
+                Sql::claim_beside_lanes,
+                Sql::claim_limited,
+                Sql::lane_win,
+                Sql::lane_behind,
+            ],
+        ),
+        (
+            Tenants::Named,
+            [
+                Sql::claim_tenants,
+                Sql::claim_beside_lanes_tenants,
+                Sql::claim_limited_tenants,
+                Sql::lane_win_tenants,
+                Sql::lane_behind_tenants,
+            ],
+        ),
+        (
+            Tenants::WithNone,
+            [
+                Sql::claim_tenants_and_none,
+                Sql::claim_beside_lanes_tenants_and_none,
+                Sql::claim_limited_tenants_and_none,
+                Sql::lane_win_tenants_and_none,
+                Sql::lane_behind_tenants_and_none,
+            ],
+        ),
+    ] {
+        let found = |room, lock| [("found", file!("parts/found")), ("room", room), ("lock", lock)];
+        let lock = "FOR UPDATE SKIP LOCKED";
+        let holds = [
+            ("hold", file!("parts/hold")),
+            ("message", file!("parts/message")),
+            ("has_lanes", file!("parts/has_lanes")),
+        ];
+        let lanes = [("queued", file!("parts/queued")), ("lane_of", file!("parts/lane_of"))];
+        let limits = [("limited", file!("parts/limited"))];
+        let mut claim = |sql, text, groups: &[&[Part]]| {
+            let mut parts = vec![("first", file!("parts/first"))];
+            parts.extend(tenants.parts());
+            parts.extend(groups.iter().copied().flatten());
+            all.push((sql, claiming(part(text, &parts))));
+        };
+        claim(plain, file!("claim"), &[&found("$limit", lock), &holds]);
+        claim(beside, file!("claim"), &[&found(ROOM, lock), &holds]);
+        claim(limited, file!("claim_limited"), &[&found(ROOM, lock), &holds, &limits]);
+        claim(win, file!("lane_win"), &[&found("$limit", ""), &lanes]);
+        claim(behind, file!("lane_behind"), &[&lanes]);
+    }
+    for (sql, crowded) in [
+        (Sql::lane_take, file!("parts/uncrowded")),
+        (Sql::lane_take_limited, file!("parts/crowded")),
+    ] {
+        let parts = [
+            ("first", file!("parts/first")),
+            ("crowded", crowded),
+            ("hold", file!("parts/hold")),
+            ("message", file!("parts/message")),
+        ];
+        all.push((sql, claiming(part(file!("lane_take"), &parts))));
+    }
+    all
+}
+
+/// The parameters of a claim, of which each statement has those that it names.
+fn claiming(template: Template) -> Template {
+    let named = super::render::named(&template);
+    let parameters = CLAIMING.iter().copied().filter(|name| named.contains(*name)).collect();
+    Template { parameters, ..template }
+}
+
+/// The names that `lease/claim.rs` has values for.
+const CLAIMING: [&str; 23] = [
+    "now",
+    "lease",
+    "host",
+    "handler_key",
+    "levels",
+    "scan_levels",
+    "scan_versions",
+    "scan_lows",
+    "lane_lows",
+    "window",
+    "limit",
+    "lanes",
+    "length",
+    "max_crashes",
+    "duration",
+    "limited",
+    "blocks",
+    "fleet",
+    "per_key",
+    "quarantined",
+    "read_keys",
+    "read_versions",
+    "tenants",
+];
 
 /// What settles: by the worker, or within the transaction of a handler, where it has to find everything.
 fn settlements() -> Vec<(Sql, Template)> {
     let over = ("over", file!("parts/over"));
-    let settle = |text, answer| part(text, &[over, ("answer", answer)]);
+    let kept = ("kept", file!("parts/kept"));
+    let done = |answer| part(file!("settle_done"), &[over, ("answer", answer)]);
+    let any = |answer| part(file!("settle"), &[over, kept, ("answer", answer)]);
     vec![
-        (Sql::settle_done, settle(file!("settle_done"), "SELECT nth, false FROM mine")),
-        (Sql::settle, settle(file!("settle"), "SELECT nth, cancelled FROM mine")),
+        (Sql::settle_done, done("SELECT nth, false FROM mine")),
+        (Sql::settle, any("SELECT nth, cancelled FROM mine")),
         (
             Sql::settle_done_within,
-            settle(
-                file!("settle_done"),
+            done(
                 "SELECT nth, false FROM mine\nUNION ALL\nSELECT NULL, \
                  :schema.must_settle((SELECT count(*) FROM mine), $5, $6) IS NULL",
             ),
         ),
         (
             Sql::settle_within,
-            settle(
-                file!("settle"),
+            any(
                 "SELECT nth, cancelled FROM mine\nUNION ALL\nSELECT NULL, \
                  :schema.must_settle((SELECT count(*) FROM mine), $11, $12) IS NULL",
             ),
         ),
+        (Sql::reclaim, part(file!("reclaim"), &[kept])),
+    ]
+}
+
+/// What ends lanes, and what finds those that nobody would end.
+fn lanes() -> Vec<(Sql, Template)> {
+    let state = ("lane_state", file!("parts/lane_state"));
+    let end = |which| part(file!("lane_end"), &[("which", which), state]);
+    vec![
+        (Sql::lane_end_of_leases, end(file!("parts/of_leases"))),
+        (Sql::lane_end, end(file!("parts/of_names"))),
+        (Sql::lanes_lost, part(file!("lanes_lost"), &[state])),
+        (Sql::lane_restart, part(file!("lane_restart"), &[("wake", file!("parts/wake"))])),
+    ]
+}
+
+/// What wakes those that wait at a limit.
+fn limits() -> Vec<(Sql, Template)> {
+    let (held, keys) = (file!("parts/freed_held"), file!("parts/freed_keys"));
+    let message = file!("parts/freed_message");
+    let share = |freed| part(file!("limit_share"), &[("freed", freed)]);
+    let wake = ("wake", file!("parts/wake"));
+    let woken = |freed| part(file!("limit_wake"), &[("freed", freed), wake]);
+    vec![
+        (Sql::limit_share_held, share(held)),
+        (Sql::limit_share_keys, share(file!("parts/freed_first"))),
+        (Sql::limit_share_message, share(message)),
+        (Sql::limit_wake_held, woken(held)),
+        (Sql::limit_wake_keys, woken(keys)),
+        (Sql::limit_wake_message, woken(message)),
+        (Sql::limit_restart, part(file!("limit_restart"), &[wake])),
     ]
 }

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use inbox_core::store::{StoreError, StoreErrorKind};
 
 use composed::composed;
-use render::{Template, in_schema, render};
+use crate::schema::in_schema;
+use render::{Template, render};
 
 /// Names the statements, and brings the texts of the files along.
 macro_rules! statements {
@@ -30,17 +31,19 @@ macro_rules! statements {
 
 statements! {
     whole: accept_one, accept_called, accepted_before, accepted_called, may_insert, quarantined_next,
-    lane_lock, lane_lock_of, lane_unblock, lane_restart, lanes, lanes_lost, limit_lock, renew, lease_restore, held_under,
-    held_wait, backend, must_settle, reclaim, promote, next_due, route, route_foreign, route_taken, route_register,
+    lane_lock, lane_lock_held, lane_names, lane_unblock, lanes, limit_lock, renew, lease_restore, held_under,
+    held_wait, backend, must_settle, promote, next_due, route, route_foreign, route_taken, route_register,
     route_restore, route_first, route_change, route_records, routes, announce, leave, hosts, orphan_clear,
-    orphan_mark, message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule, act_left,
+    orphan_mark, orphan_served, message, show_deliveries, show_attempts, list, counts, retry, cancel, reschedule, act_left,
     bulk_clock, bulk_message, bulk_ready, bulk_waiting, bulk_stage, bulk_keyed, bulk_accept,
     bulk_unrouted, notify;
-    of_parts: accept, accept_keyless, claim, claim_tenants, claim_tenants_and_none, claim_shared, claim_shared_tenants,
-    claim_shared_tenants_and_none, claim_limited, claim_limited_tenants, claim_limited_tenants_and_none,
-    settle, settle_done, settle_within, settle_done_within, lane_pass, lane_repair, limit_share_held,
-    limit_share_keys, limit_share_message, limit_wake_held, limit_wake_keys, limit_wake_message, limit_restart,
-    orphan_take,
+    of_parts: accept, accept_keyless, claim, claim_tenants, claim_tenants_and_none, claim_beside_lanes,
+    claim_beside_lanes_tenants, claim_beside_lanes_tenants_and_none, claim_limited, claim_limited_tenants,
+    claim_limited_tenants_and_none, lane_win, lane_win_tenants, lane_win_tenants_and_none, lane_behind,
+    lane_behind_tenants, lane_behind_tenants_and_none, lane_take, lane_take_limited, settle, settle_done,
+    settle_within, settle_done_within, reclaim, lane_end, lane_end_of_leases, lanes_lost, lane_restart,
+    limit_share_held, limit_share_keys, limit_share_message, limit_wake_held, limit_wake_keys, limit_wake_message,
+    limit_restart,
 }
 
 /// The settings of a connection that is the store's own.
@@ -54,7 +57,15 @@ pub(crate) const LOOK: &str = include_str!("../../queries/look.sql");
 
 /// The statements for one schema.
 #[derive(Debug)]
-pub(crate) struct Statements(HashMap<Sql, String>);
+pub(crate) struct Statements(HashMap<Sql, Statement>);
+
+/// A statement for one schema.
+#[derive(Debug)]
+struct Statement {
+    text: String,
+    /// The names of its parameters, where they have names.
+    parameters: Vec<&'static str>,
+}
 
 impl Statements {
     /// Makes them, for the schema of this name, which is quoted already.
@@ -67,14 +78,20 @@ impl Statements {
                 let message = format!("statement `{sql:?}` cannot be made: {error}");
                 StoreError::new(StoreErrorKind::Other, message)
             })?;
-            Ok((sql, in_schema(&text, schema)))
+            let text = in_schema(&text, schema);
+            Ok((sql, Statement { text, parameters: template.parameters }))
         });
         made.collect::<Result<_, _>>().map(Self)
     }
 
     pub(crate) fn text(&self, sql: Sql) -> &str {
         // Every statement is there, or the enum and its lists differ, which a test would have found.
-        self.0.get(&sql).map_or("", String::as_str)
+        self.0.get(&sql).map_or("", |statement| &statement.text)
+    }
+
+    /// The names of the parameters, in their order.
+    pub(crate) fn parameters(&self, sql: Sql) -> &[&'static str] {
+        self.0.get(&sql).map_or(&[], |statement| &statement.parameters)
     }
 }
 

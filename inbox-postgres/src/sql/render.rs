@@ -13,7 +13,16 @@ pub(super) struct Template {
 /// # Errors
 /// When a part or a parameter is missing or is not used: a limit would silently not be one.
 pub(super) fn render(template: &Template) -> Result<String, String> {
-    let Template { text, parts, parameters } = template;
+    numbered(&filled(template)?, &template.parameters)
+}
+
+/// The names of the parameters that a statement and its parts have.
+pub(super) fn named(template: &Template) -> BTreeSet<String> {
+    let text = filled(template).unwrap_or_default();
+    text.split('$').skip(1).map(|piece| name(piece).0.to_owned()).collect()
+}
+
+fn filled(Template { text, parts, .. }: &Template) -> Result<String, String> {
     let (mut text, mut used) = ((*text).to_owned(), BTreeSet::new());
     while let Some(begin) = text.find("{{") {
         let end = text[begin..].find("}}").ok_or("`{{` has no `}}`")? + begin;
@@ -26,12 +35,13 @@ pub(super) fn render(template: &Template) -> Result<String, String> {
     if let Some((name, _)) = parts.iter().find(|(name, _)| !used.contains(*name)) {
         return Err(format!("part `{name}` is not used"));
     }
-    numbered(&text, parameters)
+    Ok(text)
 }
 
-/// The text for the schema of this name, which is quoted already.
-pub(super) fn in_schema(text: &str, schema: &str) -> String {
-    text.split(":schema").collect::<Vec<_>>().join(schema)
+/// The name that a text begins with, and the rest.
+fn name(piece: &str) -> (&str, &str) {
+    let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
+    piece.split_at(piece.find(|letter: char| !is_name(letter)).unwrap_or(piece.len()))
 }
 
 fn numbered(text: &str, parameters: &[&str]) -> Result<String, String> {
@@ -39,9 +49,7 @@ fn numbered(text: &str, parameters: &[&str]) -> Result<String, String> {
     let mut pieces = text.split('$');
     numbered.push_str(pieces.next().unwrap_or_default());
     for piece in pieces {
-        let is_name = |letter: char| letter.is_ascii_lowercase() || letter == '_';
-        let end = piece.find(|letter: char| !is_name(letter)).unwrap_or(piece.len());
-        let (name, rest) = piece.split_at(end);
+        let (name, rest) = name(piece);
         numbered.push('$');
         if !name.is_empty() {
             let at = parameters.iter().position(|parameter| *parameter == name);

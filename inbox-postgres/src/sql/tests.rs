@@ -13,7 +13,8 @@ fn every_statement_is_made_and_reads_as_it_is_checked_in() {
     let mut texts = String::new();
     for (sql, _) in composed() {
         let text = statements.text(sql);
-        writeln!(texts, "-- statement: {sql:?}\n{};\n", text.trim_end()).unwrap();
+        let parameters = statements.parameters(sql).join(", ");
+        writeln!(texts, "-- statement: {sql:?}({parameters})\n{};\n", text.trim_end()).unwrap();
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(CHECKED_IN);
     if std::env::var_os("INBOX_REWRITE_STATEMENTS").is_some() {

@@ -94,7 +94,7 @@ impl Transaction {
                 let before = before.iter().map(|(sql, parameters)| (text(*sql), &parameters[..]));
                 statements.extend(before);
                 statements.push((text(asked.sql_within()), &parameters));
-                statements.push((text(Sql::lane_pass), &after));
+                statements.push((text(Sql::lane_end_of_leases), &after));
             }
             _ => statements.push((text(asked.sql_within()), &parameters)),
         }

@@ -20,7 +20,7 @@ async fn a_look_for_what_nobody_serves_costs_the_same_however_much_is_ready() {
     let looks = [
         asked("orphan_clear", "NULL, '1 hour', '1 day'"),
         asked("orphan_mark", "NULL, '1 hour', '1 day'"),
-        asked("orphan_take", "NULL, 'gone', '1 hour', 10, 'orphaned', 'x'"),
+        asked("orphan_served", "NULL, '1 hour', 'gone', 10"),
     ];
     for statistics in ["SELECT", "ANALYZE"] {
         client.batch_execute(statistics).await.unwrap();

@@ -7,11 +7,11 @@ use crate::plan::{
     PLANNERS, SESSION, pages, plan, reads_a_large_table_by_pages, reads_all_of_a_large_table,
     walks_past,
 };
-use crate::statements::{Asked, asked, claim, claim_limited, claim_shared};
+use crate::statements::{Asked, asked, claim, behind, claim_limited, claiming, win};
 
 /// The claim walks the index in its order, one step for each row that it takes.
 async fn a_claim_holds_its_plan(database: &PostgresDatabase, handler: &str, statistics: &str) {
-    let claims = [claim(), claim_shared(), claim_limited()];
+    let claims = [claim(), claiming("claim_beside_lanes", &[]), claim_limited()];
     for (claim, planner) in
         claims.iter().flat_map(|claim| PLANNERS.map(|planner| (claim.of_handler(handler), planner)))
     {
@@ -71,7 +71,7 @@ async fn what_nobody_here_reads_costs_a_claim_nothing() {
     let unread = "INSERT INTO inbox.ready (handler_key, priority, version, message_id)
                   SELECT 'charge', 1, 3, gen_random_uuid() FROM generate_series(1, 100000)";
     client.batch_execute(unread).await.unwrap();
-    for claim in [claim(), claim_shared(), claim_limited()] {
+    for claim in [claim(), win(), behind(), claim_limited()] {
         let plan = plan(&database, SESSION, &claim, "ANALYZE, BUFFERS, COSTS OFF").await;
         assert!(!walks_past(&plan), "{plan}");
     }
@@ -101,8 +101,8 @@ async fn what_is_quarantined_is_looked_for_among_its_own() {
 
 /// As quarantined deliveries are claimed: apart from others.
 fn claim_of_level_4() -> Asked {
-    let arguments =
-        "NULL, gen_random_uuid(), 'host', 'charge', '{4}', '{4}', '{1}', '{-1}', 5, 10, '1 min',
-                     false, false, 5";
-    asked("claim_shared", arguments)
+    let lows = ("scan_lows", "'{-1}'");
+    let given = [("levels", "'{4}'"), ("scan_levels", "'{4}'"), ("scan_versions", "'{1}'"), lows];
+    let given = [&given[..], &[("lane_lows", "'{-1}'"), ("limit", "5")]].concat();
+    claiming("claim_beside_lanes", &given)
 }

@@ -5,13 +5,13 @@ use inbox_testing::postgres::PostgresDatabase;
 
 use crate::database::{ID, database, history};
 use crate::plan::{PLANNERS, pages, plan, reads_all_of_a_large_table};
-use crate::statements::{Asked, asked, claim_limited, claim_shared};
+use crate::statements::{Asked, asked, behind, claiming, win};
 
 const MANY: u32 = 100_000;
 
-/// Nobody said that they serve it.
-fn give_up() -> Asked {
-    asked("orphan_take", "NULL, 'charge', '1 min', 100, 'orphaned', 'gone'")
+/// Takes a run of lanes that were won.
+fn take() -> Asked {
+    claiming("lane_take", &[("lease", "'00000000-0000-4000-8000-000000000001'")])
 }
 
 /// Deliveries that are ready, each in the lane that `lane` says.
@@ -32,7 +32,7 @@ async fn lanes(client: &Client) {
          SELECT {ID}, 'charge', 'completed', 1, '1 ms', '2026-01-01'
          FROM generate_series(1, {MANY}) AS n;
          INSERT INTO inbox.waiting (message_id, handler_key, version, priority, due_at, reason, first_key,
-                                    tenant, ordering_key, seq)
+                                    tenant, ordering_key, position)
          SELECT {ID}, 'charge', 1, 1, now(), 'lane', 'charge', '', 'lane-7', n
          FROM generate_series({MANY} + 1, 2 * {MANY}) AS n"
     );
@@ -79,27 +79,37 @@ async fn holds_its_plan(
     }
 }
 
+/// The lease of `take` wins these lanes.
+async fn won(client: &Client, lanes: &str) {
+    let win = format!(
+        "INSERT INTO inbox.lane (handler_key, tenant, ordering_key, lease_id, since)
+         SELECT 'charge', '', {lanes}, '00000000-0000-4000-8000-000000000001', now()
+         FROM generate_series(200001, 200100) AS n
+         ON CONFLICT DO NOTHING"
+    );
+    client.batch_execute(&win).await.unwrap();
+}
+
 #[tokio::test]
 async fn a_claim_before_a_deep_lane_looks_at_no_more_of_it_than_it_moves() {
     for database in databases("'deep'").await {
-        let uses = ["ready_pkey", "ready_lane", "lane_pkey"];
-        holds_its_plan(&database, &claim_shared(), 30_000, &uses).await;
-        holds_its_plan(&database, &give_up(), 10_000, &uses).await;
-        let head = "INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
-                    VALUES ('charge', '', 'deep', gen_random_uuid(), 'charge', now())";
+        holds_its_plan(&database, &win(), 30_000, &["ready_pkey", "lane_pkey"]).await;
         let client = database.0.connect().await.unwrap();
-        client.batch_execute(head).await.unwrap();
-        holds_its_plan(&database, &claim_shared(), 30_000, &uses).await;
+        won(&client, "'deep'").await;
+        let uses = ["ready_lane", "waiting_lane"];
+        holds_its_plan(&database, &take(), 30_000, &uses).await;
+        holds_its_plan(&database, &behind(), 30_000, &["ready_pkey", "lane_pkey"]).await;
     }
 }
 
 #[tokio::test]
 async fn a_claim_of_many_lanes_looks_into_each_that_it_takes() {
     for database in databases("'many-' || n").await {
-        let uses = ["ready_pkey", "ready_lane", "lane_pkey", "waiting_lane"];
-        holds_its_plan(&database, &claim_shared(), 40_000, &uses).await;
-        holds_its_plan(&database, &claim_limited(), 40_000, &uses).await;
-        holds_its_plan(&database, &give_up(), 10_000, &uses).await;
+        holds_its_plan(&database, &win(), 40_000, &["ready_pkey", "lane_pkey"]).await;
+        let client = database.0.connect().await.unwrap();
+        won(&client, "'many-' || n").await;
+        let uses = ["ready_lane", "waiting_lane"];
+        holds_its_plan(&database, &take(), 40_000, &uses).await;
     }
 }
 
@@ -109,10 +119,10 @@ async fn a_lane_is_handed_on_by_index_however_deep_it_is_and_however_many_there_
     // the store's own connections plan.
     for (database, known, planners) in databases("'lane-9'").await {
         let database = (database, known, &planners[..planners.len().min(2)]);
-        for head in [7, 8, 9] {
-            let heads = format!("NULL, ARRAY['00000000-0000-7000-8000-{head:012x}'::uuid]");
-            let uses = ["lane_head", "waiting_lane", "ready_lane"];
-            holds_its_plan(&database, &asked("lane_pass", &heads), 200, &uses).await;
+        for lane in [7, 8, 9] {
+            let lane = format!("NULL, '{{charge}}', '{{\"\"}}', '{{lane-{lane}}}'");
+            let uses = ["lane_pkey", "waiting_lane", "ready_lane"];
+            holds_its_plan(&database, &asked("lane_end", &lane), 200, &uses).await;
         }
     }
 }

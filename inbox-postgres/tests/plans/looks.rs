@@ -10,8 +10,8 @@ async fn what_is_dead_is_listed_without_a_look_at_what_is_done() {
     history(&client, 50_000).await;
     let dead =
         "INSERT INTO inbox.dead (message_id, handler_key, version, priority, attempts, reason,
-                    error_type, error, dead_at)
-                SELECT id, 'charge', 1, 1, 1, 'x', 'x', 'x', now() FROM inbox.message LIMIT 5";
+                    error_type, error, dead_at, position)
+                SELECT id, 'charge', 1, 1, 1, 'x', 'x', 'x', now(), 1 FROM inbox.message LIMIT 5";
     client.batch_execute(dead).await.unwrap();
     let list = asked("list", "'dead', NULL, NULL, NULL, NULL, 101");
     let planner = format!("{SESSION}; {}", include_str!("../../queries/look.sql"));

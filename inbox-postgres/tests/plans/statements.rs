@@ -23,8 +23,16 @@ pub(crate) fn asked(name: &str, arguments: &str) -> Asked {
 
 /// The names and the texts of the statements that are made of parts.
 pub(crate) fn of_parts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    with_parameters().map(|(name, _, text)| (name, text))
+}
+
+/// The same, each with the names of its parameters.
+fn with_parameters() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let named = OF_PARTS.split(NAME).filter_map(|one| one.split_once('\n'));
-    named.map(|(name, text)| (name, text.trim_end().trim_end_matches(';')))
+    named.map(|(head, text)| {
+        let (name, parameters) = head.trim_end_matches(')').split_once('(').unwrap();
+        (name, parameters, text.trim_end().trim_end_matches(';'))
+    })
 }
 
 /// The text of the statement of this name: made of parts, or a file of its own.
@@ -35,35 +43,68 @@ pub(crate) fn text(name: &str) -> String {
     let queries = Path::new(env!("CARGO_MANIFEST_DIR")).join("queries");
     let text = std::fs::read_to_string(queries.join(format!("{name}.sql"))).unwrap();
     assert!(!text.contains("{{"), "`{name}` is made of parts and not among them");
-    text.replace(":schema", "inbox")
+    text.replace(":schema", "inbox").replace(":position", "'inbox.position'")
 }
 
-/// What every claim is given, for 500 deliveries of two versions. See `src/sql/composed.rs`.
-const CLAIM: &str = "NULL, gen_random_uuid(), 'host', 'charge', '{3,2,1,0}', '{3,2,1,0,3,2,1,0}',
-                     '{1,1,1,1,2,2,2,2}', '{-1,-1,-1,-1,-1,-1,-1,-1}', 500, 10, '1 min', false, false";
+/// What claims are given by name, for 500 deliveries of two versions. See `src/lease/parameters.rs`.
+const CLAIM: [(&str, &str); 23] = [
+    ("now", "NULL"),
+    ("lease", "gen_random_uuid()"),
+    ("host", "'host'"),
+    ("handler_key", "'charge'"),
+    ("levels", "'{3,2,1,0}'"),
+    ("scan_levels", "'{3,2,1,0,3,2,1,0}'"),
+    ("scan_versions", "'{1,1,1,1,2,2,2,2}'"),
+    ("scan_lows", "'{-1,-1,-1,-1,-1,-1,-1,-1}'"),
+    ("lane_lows", "'{-1,-1,-1,-1,-1,-1,-1,-1}'"),
+    ("window", "500"),
+    ("limit", "500"),
+    ("lanes", "500"),
+    ("length", "10"),
+    ("max_crashes", "10"),
+    ("duration", "'1 min'"),
+    ("limited", "false"),
+    ("blocks", "true"),
+    ("fleet", "NULL"),
+    ("per_key", "NULL"),
+    ("quarantined", "false"),
+    ("read_keys", "'{charge,charge}'"),
+    ("read_versions", "'{1,2}'"),
+    ("tenants", "'{acme,nobody}'"),
+];
+
+/// One of the statements of a claim, with these arguments in the place of the usual ones.
+pub(crate) fn claiming(name: &str, given: &[(&str, &str)]) -> Asked {
+    let (_, parameters, text) = with_parameters().find(|(of, ..)| *of == name).unwrap();
+    let value = |name: &str| {
+        let of = |all: &[(&str, &str)]| all.iter().find(|(of, _)| *of == name).map(|it| it.1.to_owned());
+        of(given).or_else(|| of(&CLAIM)).unwrap_or_else(|| panic!("no argument `{name}`"))
+    };
+    let arguments: Vec<_> = parameters.split(", ").map(value).collect();
+    Asked { text: text.to_owned(), arguments: arguments.join(", ") }
+}
 
 /// A claim of what has no keys, which is what happens most.
 pub(crate) fn claim() -> Asked {
-    asked("claim", CLAIM)
+    claiming("claim", &[])
 }
 
-/// A claim of what may have keys.
-pub(crate) fn claim_shared() -> Asked {
-    asked("claim_shared", &format!("{CLAIM}, 500"))
+/// What wins lanes, for a handler that has some.
+pub(crate) fn win() -> Asked {
+    claiming("lane_win", &[])
+}
+
+/// What moves behind lanes what is met there.
+pub(crate) fn behind() -> Asked {
+    claiming("lane_behind", &[])
 }
 
 /// A claim of a handler that has limits.
 pub(crate) fn claim_limited() -> Asked {
-    let limited = CLAIM.replace("false, false", "true, false");
-    asked("claim_limited", &format!("{limited}, 500, 1000, 1"))
+    claiming("claim_limited", &[("limited", "true"), ("fleet", "1000"), ("per_key", "1")])
 }
 
 impl Asked {
-    /// The same for these tenants alone, by the claim of that name.
-    pub(crate) fn of_tenants(&self, name: &str, tenants: &str) -> Self {
-        asked(name, &format!("{}, '{tenants}'", self.arguments))
-    }
-
     /// The same for another handler.
     pub(crate) fn of_handler(&self, handler: &str) -> Self {
         let arguments = self.arguments.replace("charge", handler);

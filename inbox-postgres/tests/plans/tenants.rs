@@ -4,24 +4,26 @@ use inbox_testing::postgres::PostgresDatabase;
 
 use crate::database::{database, sent};
 use crate::plan::{PLANNERS, SESSION, pages, plan, walks_past};
-use crate::statements::{Asked, claim, claim_limited, claim_shared};
+use crate::statements::{Asked, claiming};
 
 /// Claims for these tenants, none of which is empty.
 fn of_tenants(tenants: &str) -> [Asked; 3] {
-    [
-        claim().of_tenants("claim_tenants", tenants),
-        claim_shared().of_tenants("claim_shared_tenants", tenants),
-        claim_limited().of_tenants("claim_limited_tenants", tenants),
-    ]
+    for_tenants(["claim_tenants", "claim_beside_lanes_tenants", "claim_limited_tenants"], tenants)
 }
 
 /// Claims for tenants of which one may be the empty one.
 fn of_tenants_and_none(tenants: &str) -> [Asked; 3] {
-    [
-        claim().of_tenants("claim_tenants_and_none", tenants),
-        claim_shared().of_tenants("claim_shared_tenants_and_none", tenants),
-        claim_limited().of_tenants("claim_limited_tenants_and_none", tenants),
-    ]
+    let names = [
+        "claim_tenants_and_none",
+        "claim_beside_lanes_tenants_and_none",
+        "claim_limited_tenants_and_none",
+    ];
+    for_tenants(names, tenants)
+}
+
+fn for_tenants(names: [&str; 3], tenants: &str) -> [Asked; 3] {
+    let tenants = format!("'{tenants}'");
+    names.map(|name| claiming(name, &[("tenants", &tenants), ("per_key", "1")]))
 }
 
 /// The claim for two tenants that sent little, and one that sent nothing.

@@ -20,7 +20,8 @@ const LEASE: &str = "('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::u
 /// What stays: more of each than any statement is asked for, by far.
 ///
 /// - Every message is done by `book`, and has the key of its number.
-/// - There are 10,000 lanes of `ship`. The heads of 9,000 are held, those of 1,000 are done, dead or lost.
+/// - There are 10,000 lanes of `ship`. Of 9,000 a run is on, those of 1,000 have a head that is done, dead or lost.
+///   One lease has won another 50.
 /// - A thousand are staged, to be accepted.
 pub(super) async fn history(client: &Client) {
     fill(client, &[FLEET, MESSAGES, LANES, OVER, STAGED]).await;
@@ -101,7 +102,7 @@ const WAITING: &str = "
     INSERT INTO inbox.waiting (message_id, contract, version, priority, due_at, reason)
     SELECT {ID}, CASE WHEN n > 299000 THEN 'pay' ELSE 'nowhere' END, 1, 1, now(), 'no-route'
     FROM generate_series(200001, 300000) AS n;
-    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, due_at, reason, first_key, seq,
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, due_at, reason, first_key, position,
                                ordering_key)
     SELECT {ID}, 'ship', 1, 1, now(), 'lane', 'ship', n, CASE
                WHEN n <= 50000 THEN 'lane-7'
@@ -109,7 +110,7 @@ const WAITING: &str = "
                ELSE 'ended-' || n
            END
     FROM generate_series(1, 100000) AS n;
-    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, due_at, reason, first_key, seq,
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, due_at, reason, first_key, position,
                                concurrency_key)
     SELECT {ID}, 'pack', 1, 1, now(), 'limit', 'ship', n, CASE
                WHEN n <= 50000 THEN 'user-200007'
@@ -123,28 +124,34 @@ const HELD: &str = "
     SELECT {LEASE}, 'host', 'ship', false, 3, now() + interval '1 day' * (n - 10)
     FROM generate_series(1, 500) AS n;
     INSERT INTO inbox.held (lease_id, message_id, leased_at, version, attempt, crashes, priority, limited,
-                            blocks, handler_key, first_key, tenant, ordering_key, concurrency_key)
-    SELECT lease.id, {ID}, now(), 1, 1, 0, 1, true, true, 'ship', 'ship', '',
+                            blocks, handler_key, first_key, tenant, position, ordering_key, concurrency_key)
+    SELECT lease.id, {ID}, now(), 1, 1, 0, 1, true, true, 'ship', 'ship', '', n,
            CASE WHEN n <= 209000 THEN 'lane-' || n - 200000 END, 'user-' || n
     FROM (SELECT id, row_number() OVER (ORDER BY id) AS nth FROM inbox.lease) AS lease
     CROSS JOIN LATERAL generate_series(200001 + (lease.nth - 1) * 100, 200000 + lease.nth * 100) AS n
     WHERE n NOT BETWEEN 209001 AND 210000";
 
 const LANES: &str = "
+    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, lease_id, since)
+    SELECT 'ship', '', 'lane-' || lane, {LEASE}, now()
+    FROM generate_series(1, 9000) AS lane, LATERAL (SELECT (lane + 99) / 100 AS n) AS lease;
     INSERT INTO inbox.lane (handler_key, tenant, ordering_key, message_id, head_key, since)
     SELECT 'ship', '', 'lane-' || n - 200000, {ID}, 'ship', now()
-    FROM generate_series(200001, 210000) AS n";
+    FROM generate_series(209001, 210000) AS n;
+    INSERT INTO inbox.lane (handler_key, tenant, ordering_key, lease_id, since)
+    SELECT 'ship', '', 'own-' || lane, {LEASE}, now()
+    FROM generate_series(20001, 20050) AS lane, (VALUES (999)) AS lease (n)";
 
 const OVER: &str = "
     INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
     SELECT {ID}, 'ship', 'completed', 1, '1 ms', now() FROM generate_series(209001, 209900) AS n;
     INSERT INTO inbox.dead (message_id, handler_key, version, priority, attempts, reason, error_type, error,
-                            dead_at, blocks)
-    SELECT {ID}, 'ship', 1, 1, 1, 'x', 'x', 'x', now(), n % 2 = 0
+                            dead_at, blocks, position)
+    SELECT {ID}, 'ship', 1, 1, 1, 'x', 'x', 'x', now(), n % 2 = 0, n
     FROM generate_series(209901, 209990) AS n;
     INSERT INTO inbox.dead (message_id, handler_key, version, priority, attempts, reason, error_type, error,
-                            dead_at)
-    SELECT {ID}, 'charge', 1, 1, 1, 'x', 'x', 'x', now() FROM generate_series(100001, 150000) AS n;
+                            dead_at, position)
+    SELECT {ID}, 'charge', 1, 1, 1, 'x', 'x', 'x', now(), n FROM generate_series(100001, 150000) AS n;
     INSERT INTO inbox.attempt (message_id, handler_key, attempt, leased_at, settled_at, error_type, error)
     SELECT {ID}, 'charge', 1, now(), now(), 'x', 'x' FROM generate_series(100001, 200000) AS n";
 

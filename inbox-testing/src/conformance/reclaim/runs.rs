@@ -129,8 +129,8 @@ pub async fn one_of_a_run_that_takes_every_worker_down_is_dead_alone(database: &
         bench.pass(HOLD);
         bench.reclaim(10).await;
     }
-    let states = [bench.state(all[0]).await, bench.state(all[1]).await];
-    assert_eq!(states, [DeliveryState::Dead, DeliveryState::Pending]);
+    assert_eq!(bench.state(all[0]).await, DeliveryState::Dead);
+    assert_ne!(bench.state(all[1]).await, DeliveryState::Dead);
     assert!(run_of(&bench, 9).await.is_empty(), "it blocks its lane");
     assert!(bench.retry(all[0], "charge").await);
     assert_eq!(ids(&run_of(&bench, 9).await), all);

@@ -8,7 +8,8 @@ const HELD: (&str, &str) = ("held", "it checks all that is in flight, and seldom
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        Case::new("reclaim", 500, "NULL, 500, 'lease-expired', 'gone'").reading(&[LEASES]),
+        // As many lanes as deliveries.
+        Case::new("reclaim", 1_000, "NULL, 500, 'lease-expired', 'gone'").reading(&[LEASES]),
         Case::new("lease_restore", 0, "NULL, 100").reading(&[LEASES, HELD]),
         Case::new("promote", 100, "NULL, 100"),
         Case::new("next_due", 1, "NULL"),
@@ -19,10 +20,10 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("hosts", 2, ""),
         Case::new("orphan_clear", 4, "NULL, '1 hour', '1 day'"),
         Case::new("orphan_mark", 2, "NULL, '1 hour', '1 day'"),
-        Case::new("orphan_take", 100, "NULL, 'gone', '1 hour', 100, 'orphaned', 'gone'"),
+        Case::new("orphan_served", 100, "NULL, '1 hour', 'gone', 100"),
         Case::new("route_foreign", 1, "'other'"),
         Case::new("route_taken", 1, "'{paid}', '{charge}'"),
-        Case::new("route_register", 2, "'{pay,new}', '{charge,new}', '{NULL,NULL}', NULL, ''"),
+        Case::new("route_register", 2, "'{pay,new}', '{charge,new}', '{NULL,NULL}', NULL, '', '{true,true}'"),
         Case::new("route_restore", 1, "'{pay}', '{ship}', '{pack}'"),
         Case::new("route_first", 1, "'{pay}', '{fresh}', '{charge}'"),
         Case::new("route_change", 1, "'pay', '{charge}', '{NULL}', '{true}'"),

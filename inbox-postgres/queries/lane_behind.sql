@@ -1,0 +1,36 @@
+-- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
+-- lock that whoever ends the run takes too, so that nobody is left behind. Answers what was looked at.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($now::timestamptz, clock_timestamp()) AS now
+),
+{{first}},
+{{queued}},
+behind AS MATERIALIZED (
+    SELECT queued.row
+    FROM (SELECT DISTINCT tenant, ordering_key FROM queued) AS seen
+    CROSS JOIN LATERAL (
+        SELECT message_id, head_key
+        FROM :schema.lane
+        WHERE {{lane_of}} AND num_nonnulls(lease_id, message_id) > 0
+        LIMIT 1
+        FOR SHARE SKIP LOCKED
+    ) AS lane
+    JOIN queued ON queued.tenant = seen.tenant AND queued.ordering_key = seen.ordering_key
+    WHERE (lane.message_id, lane.head_key) IS DISTINCT FROM (queued.message_id, $handler_key)
+),
+moved AS (
+    DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
+),
+put_behind AS (
+    INSERT INTO :schema.waiting (
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
+        concurrency_key, first_key, position, carry
+    )
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'lane', tenant, ordering_key,
+           concurrency_key, first.key, position, carry
+    FROM clock, first, moved
+)
+SELECT $lease::uuid AS claim, queued.seq, queued.level, queued.version,
+       queued.row IN (SELECT row FROM behind) AS is_moved
+FROM clock
+LEFT JOIN queued ON true

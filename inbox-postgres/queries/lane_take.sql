@@ -1,0 +1,79 @@
+-- ready or waiting behind a lane → held, for the lanes that this lease has won: the oldest deliveries of each, in
+-- their order, up to the first that this worker may not take. By a statement of its own after the lanes were won: so
+-- it sees what their former holders put back. A lane of which nothing can be taken goes to the delivery in the way.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($now::timestamptz, clock_timestamp()) AS now
+),
+{{first}},
+mine AS MATERIALIZED (
+    SELECT ctid AS lane, tenant, ordering_key, mark, (
+               SELECT greatest($limit::bigint - (SELECT count(*) FROM :schema.held WHERE lease_id = $lease), 0)
+           ) / count(*) OVER () AS share
+    FROM :schema.lane
+    WHERE lease_id = $lease
+),
+next AS MATERIALIZED (
+    SELECT mine.lane, mine.tenant, mine.ordering_key, one.*,
+           ($quarantined::boolean IS NULL OR (one.crashes >= 2) = $quarantined)
+           AND (one.handler_key, one.version) IN (
+               SELECT * FROM unnest($read_keys::text[], $read_versions::integer[])
+           )
+           AND ($per_key::integer IS NULL OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key)
+               OVER (PARTITION BY mine.lane ORDER BY one.position)) AS is_mine
+    FROM first
+    CROSS JOIN mine
+    CROSS JOIN LATERAL :schema.lane_next(
+        first.key, mine.tenant, mine.ordering_key, mine.mark, greatest(1, least($length::bigint, mine.share))
+    ) AS one
+),
+{{crowded}},
+run AS MATERIALIZED (
+    SELECT *
+    FROM (SELECT next.*, bool_and(is_mine) OVER (PARTITION BY lane ORDER BY position) AS goes_on FROM next) AS next
+    WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
+),
+was_ready AS (
+    DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE NOT waits)) RETURNING *
+),
+was_waiting AS (
+    DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE waits)) RETURNING *
+),
+taken AS MATERIALIZED (
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM was_ready
+    UNION ALL
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM was_waiting
+),
+{{hold}},
+-- Of which nothing could be taken: the delivery in the way.
+empty AS MATERIALIZED (
+    SELECT mine.lane, head.message_id, head.handler_key
+    FROM mine
+    LEFT JOIN LATERAL (
+        SELECT next.message_id, next.handler_key
+        FROM next
+        WHERE next.lane = mine.lane AND next.place NOT IN (SELECT place FROM run WHERE run.waits = next.waits)
+        ORDER BY next.position
+        LIMIT 1
+    ) AS head ON true
+    WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
+),
+left_to_head AS (
+    UPDATE :schema.lane AS lane
+    SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
+    FROM empty
+    WHERE lane.ctid = empty.lane AND empty.message_id IS NOT NULL
+),
+left_alone AS (
+    DELETE FROM :schema.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE message_id IS NULL))
+)
+SELECT $lease::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
+       taken.attempts + 1 AS attempt, taken.carry::text, taken.handler_key, taken.message_id, message.*,
+       taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
+FROM clock
+LEFT JOIN taken ON true
+LEFT JOIN LATERAL {{message}} ON true
+ORDER BY taken.tenant, taken.ordering_key, taken.position

@@ -1,0 +1,26 @@
+-- Lanes whose next delivery exceeds the limit of its concurrency key: it waits for others to end, and keeps its lane.
+crowded AS MATERIALIZED (
+    SELECT *
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
+        FROM (SELECT DISTINCT ON (lane) * FROM next ORDER BY lane, position) AS head
+    ) AS head
+    WHERE concurrency_key IS NOT NULL
+      AND nth > $per_key - :schema.held_units((SELECT key FROM first), tenant, concurrency_key)
+),
+parked AS (
+    DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *
+),
+put_behind AS (
+    INSERT INTO :schema.waiting (
+        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
+        concurrency_key, first_key, position, carry
+    )
+    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, ordering_key,
+           concurrency_key, first.key, position, carry
+    FROM clock, first, parked
+),
+put_aside AS (
+    UPDATE :schema.waiting SET reason = 'limit'
+    WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE waits))
+)
