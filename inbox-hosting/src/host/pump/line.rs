@@ -19,8 +19,6 @@ pub(super) struct Line {
     runs: HashMap<u64, Run>,
     /// Deliveries that wait, those behind others of their run included.
     queued: usize,
-    /// Those of them that are in no run.
-    lone: usize,
 }
 
 /// A delivery that can begin.
@@ -62,25 +60,23 @@ impl Line {
         self.going.len() + self.ready.len()
     }
 
-    /// How many of the waiting deliveries are begun within a while, in which one run makes so many.
-    pub(super) fn soon(&self, of_each_run: usize) -> usize {
-        let of_runs = self.runs.len().saturating_mul(of_each_run);
-        self.lone + of_runs.min(self.queued - self.lone)
+    /// How many of the waiting deliveries begin within a while, in which one call after the other makes so
+    /// many: those that can, and of each run some of those behind.
+    pub(super) fn soon(&self, one_after_the_other: usize) -> usize {
+        let behind = self.queued - self.next_ones();
+        self.next_ones() + behind.min(self.runs.len().saturating_mul(one_after_the_other))
     }
 
     /// Takes in a delivery; of a run, behind those of it that are here already.
     pub(super) fn push(&mut self, attempt: Attempt, now: Instant) {
         self.queued += 1;
-        match attempt.run().map(LaneRun::id) {
-            None => self.lone += 1,
-            Some(run) => {
-                if let Some(known) = self.runs.get_mut(&run) {
-                    known.behind.push_back(attempt);
-                    return;
-                }
-                let (behind, turn, head) = (VecDeque::new(), None, Head::Queued);
-                self.runs.insert(run, Run { behind, leased: now, turn, head });
+        if let Some(run) = attempt.run().map(LaneRun::id) {
+            if let Some(known) = self.runs.get_mut(&run) {
+                known.behind.push_back(attempt);
+                return;
             }
+            let (behind, turn, head) = (VecDeque::new(), None, Head::Queued);
+            self.runs.insert(run, Run { behind, leased: now, turn, head });
         }
         self.ready.push_back(Next { attempt, leased: now, since: now });
     }
@@ -100,14 +96,9 @@ impl Line {
     pub(super) fn pop(&mut self, now: Instant) -> Option<Attempt> {
         let Next { attempt, .. } = self.going.pop_front().or_else(|| self.ready.pop_front())?;
         self.queued -= 1;
-        match attempt.run() {
-            None => self.lone -= 1,
-            Some(run) => {
-                if let Some(run) = self.runs.get_mut(&run.id()) {
-                    run.turn.get_or_insert(now);
-                    run.head = Head::Begun;
-                }
-            }
+        if let Some(run) = attempt.run().and_then(|run| self.runs.get_mut(&run.id())) {
+            run.turn.get_or_insert(now);
+            run.head = Head::Begun;
         }
         Some(attempt)
     }
@@ -210,7 +201,6 @@ impl Line {
         let mut attempts = Vec::with_capacity(taken.len());
         for Next { attempt, .. } in taken {
             let run = attempt.run().map(LaneRun::id);
-            self.lone -= usize::from(run.is_none());
             attempts.push(attempt);
             let run = run.and_then(|run| self.runs.remove(&run));
             attempts.extend(run.into_iter().flat_map(|run| run.behind));

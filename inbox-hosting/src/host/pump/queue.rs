@@ -69,8 +69,8 @@ impl HandlerQueue {
     pub(super) fn room(&mut self, free: usize, now: Instant) -> usize {
         let slots = self.most.saturating_sub(self.running).min(free);
         let mut capacity = (slots + self.throughput.ahead(self.most)).saturating_mul(self.batch);
-        // The end of a long run keeps one call busy, and the others need something to do meanwhile.
-        let mut soon = self.line.soon(self.throughput.ahead(1) + 1);
+        // A long run keeps one call busy, and the others need something to do meanwhile.
+        let mut soon = self.line.soon(self.throughput.ahead(1));
         if let Some(rate) = &mut self.rate {
             capacity = capacity.min(rate.left(now));
             soon = self.queued();

@@ -252,3 +252,17 @@ fn runs_are_asked_for_that_the_handler_does_in_time_and_few_of_one_that_nobody_k
     // The buffer of these tests is for a hundred, and as many more as can begin.
     assert_eq!(length(Some(Duration::from_micros(2))), (164, 128));
 }
+
+#[test]
+fn what_is_behind_in_a_run_keeps_no_other_call_from_being_asked_for() {
+    let now = Instant::now();
+    let mut buffer = buffer(2, &[("work", HandlerOptions::default())]);
+    for attempt in run(1..=20).1 {
+        assert!(buffer.push(attempt, now).is_none());
+    }
+    assert!(buffer.next(now).is_some() && buffer.next(now).is_none());
+    assert_eq!(asked(&mut buffer, 0, now), [(0, 1)], "one more call can begin");
+    // Two calls of a fifth of a second are two within what is leased ahead, and the run is one of them.
+    buffer.queues[0].throughput.ended(Duration::from_millis(200));
+    assert_eq!(asked(&mut buffer, 0, now), [(0, 2)]);
+}
