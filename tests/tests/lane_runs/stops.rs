@@ -68,3 +68,29 @@ async fn nothing_is_written_behind_a_settlement_that_could_not_be() {
     expected.push(ids[1..2].to_vec());
     assert_eq!(sent, expected);
 }
+
+#[tokio::test(start_paused = true)]
+async fn behind_a_delivery_that_was_lost_nothing_is_written_or_begun() {
+    let script = Script::new();
+    let (inbox, store) = kit::inbox(&script).await;
+    let inbox = inbox.build().await.unwrap();
+    let whats: Vec<_> = [What::Pass, What::Wait].into_iter().chain([What::Pass; 4]).collect();
+    let ids = schedule(&inbox, &whats).await;
+    // Done, but nobody hears of it or may look it up: as if another worker had taken it.
+    store.trouble(Verb::Settle, Trouble::AnswersNothing, 1);
+    store.trouble(Verb::Show, Trouble::Fails(StoreErrorKind::ReadOnly), u32::MAX);
+    let working = tokio::spawn(async move { inbox.process_some(6).await });
+    script.until_began(2).await;
+    store.called(Verb::Settle, |calls| calls.answered == 1).await;
+    store.called(Verb::Show, |calls| calls.begun == 1).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    script.permit(1);
+    let report = working.await.unwrap().unwrap();
+    assert_eq!((report.leased, report.lost, report.completed), (6, 6, 0));
+    assert_eq!(script.began(), [0, 1]);
+    let sent = store.writes().into_iter().filter_map(|write| match write {
+        Write::Sent(sent) => Some(sent.len() == 1 && sent[0].0 == ids[0]),
+        Write::Written(_) => None,
+    });
+    assert_eq!(sent.collect::<Vec<_>>(), [true, true]);
+}

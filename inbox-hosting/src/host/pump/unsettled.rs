@@ -66,10 +66,6 @@ impl Unsettled {
             return;
         };
         let of_run = self.runs.entry(run.id()).or_default();
-        if of_run.queued == 0 && of_run.writing > 0 {
-            of_run.held_back.push_back(decided);
-            return;
-        }
         // Behind the others of its run, whatever it is.
         if of_run.queued == 0 {
             of_run.is_in_others = is_other(&decided);
