@@ -111,6 +111,17 @@ pub struct FaultyStore {
     met: Arc<AtomicU32>,
     calls: watch::Sender<HashMap<Verb, Calls>>,
     transactions: TestTransactions,
+    is_in_runs: bool,
+    writes: Arc<Mutex<Vec<Write>>>,
+}
+
+/// A call of `settle`, or its answer.
+#[derive(Debug, Clone)]
+pub enum Write {
+    /// These were sent, to be in these states.
+    Sent(Vec<(MessageId, DeliveryState)>),
+    /// These were written.
+    Written(Vec<MessageId>),
 }
 
 /// How often a verb was called.
@@ -143,7 +154,26 @@ impl FaultyStore {
         let store = inbox::sqlite::in_memory().await?;
         let transactions = TestTransactions::default();
         let (troubles, met, calls) = (Arc::default(), Arc::default(), watch::Sender::default());
-        Ok(Self { store, troubles, met, calls, transactions })
+        let (is_in_runs, writes) = (false, Arc::default());
+        Ok(Self { store, troubles, met, calls, transactions, is_in_runs, writes })
+    }
+
+    /// The same, which answers what it claims as one run, as if all deliveries were of one lane: of that the
+    /// real store knows nothing.
+    #[must_use]
+    pub fn in_runs(mut self) -> Self {
+        self.is_in_runs = true;
+        self
+    }
+
+    /// The calls of `settle` and their answers, as they came.
+    #[must_use]
+    pub fn writes(&self) -> Vec<Write> {
+        self.log().clone()
+    }
+
+    fn log(&self) -> MutexGuard<'_, Vec<Write>> {
+        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The same, which runs handlers in these transactions.
@@ -245,7 +275,17 @@ impl Writer for FaultyStore {
 
 impl LeaseStore for FaultyStore {
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>> {
-        self.meet(Verb::Lease, self.store.lease(request, now))
+        let claim = self.meet(Verb::Lease, self.store.lease(request, now));
+        if !self.is_in_runs {
+            return claim;
+        }
+        Box::pin(async move {
+            let mut leases = claim.await?;
+            for delivery in leases.iter_mut().flat_map(|lease| &mut lease.deliveries) {
+                delivery.message.ordering_key = Some("lane".to_owned());
+            }
+            Ok(leases)
+        })
     }
 
     fn renew(
@@ -268,7 +308,16 @@ impl StateStore for FaultyStore {
         settles: Vec<Settle>,
         now: Now,
     ) -> StoreFuture<'_, Vec<Result<DeliveryState, LeaseLost>>> {
-        self.meet(Verb::Settle, self.store.settle(settles, now))
+        let ids: Vec<_> = settles.iter().map(|settle| settle.message_id).collect();
+        let sent = settles.iter().map(|settle| (settle.message_id, settle.settlement.state()));
+        self.log().push(Write::Sent(sent.collect()));
+        let settling = self.meet(Verb::Settle, self.store.settle(settles, now));
+        Box::pin(async move {
+            let written = settling.await?;
+            let is_written = ids.iter().zip(&written).filter(|(_, written)| written.is_ok());
+            self.log().push(Write::Written(is_written.map(|(id, _)| *id).collect()));
+            Ok(written)
+        })
     }
 
     fn release(&self, tokens: Vec<LeaseToken>, now: Now) -> StoreFuture<'_, u64> {

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::time::Instant;
 use tracing::Span;
 
+use super::LaneRun;
 use crate::message::{Delivery, MessageId};
 use crate::settle::Settlement;
 use crate::store::{Lease, LeaseToken, Settle};
@@ -14,6 +15,7 @@ use crate::{Clock, Timestamp};
 pub struct Attempt {
     delivery: Delivery,
     lease: Option<HeldLease>,
+    run: Option<LaneRun>,
     span: Span,
 }
 
@@ -21,13 +23,25 @@ impl Attempt {
     /// An attempt under a lease.
     #[must_use]
     pub fn leased(delivery: Delivery, lease: HeldLease) -> Self {
-        Self { span: span(&delivery), delivery, lease: Some(lease) }
+        Self { span: span(&delivery), delivery, lease: Some(lease), run: None }
     }
 
     /// A run of which nothing is stored, and which nobody settles.
     #[must_use]
     pub fn unstored(delivery: Delivery) -> Self {
-        Self { span: span(&delivery), delivery, lease: None }
+        Self { span: span(&delivery), delivery, lease: None, run: None }
+    }
+
+    /// The same, as one of this run.
+    #[must_use]
+    pub fn in_run(self, run: LaneRun) -> Self {
+        Self { run: Some(run), ..self }
+    }
+
+    /// The run that it is one of; a delivery that is alone in its lease's part of its lane has none.
+    #[must_use]
+    pub const fn run(&self) -> Option<&LaneRun> {
+        self.run.as_ref()
     }
 
     /// The delivery.
@@ -57,6 +71,16 @@ impl Attempt {
     #[must_use]
     pub fn is_quarantined(&self) -> bool {
         self.lease.as_ref().is_some_and(HeldLease::is_quarantined)
+    }
+
+    /// The key that the delivery is stored under.
+    #[must_use]
+    pub fn handler_key(&self) -> Arc<str> {
+        let key = self.delivery.handler_key.as_str();
+        match self.lease().map(HeldLease::handler_key).filter(|of_lease| &***of_lease == key) {
+            Some(of_lease) => Arc::clone(of_lease),
+            None => key.into(),
+        }
     }
 
     /// What is logged about the delivery is logged in here.
@@ -131,7 +155,8 @@ impl HeldLease {
         self.0.token
     }
 
-    /// The key that its deliveries are stored under.
+    /// The key that it was claimed for. Later deliveries of a run may be stored under another key of the
+    /// same handler.
     #[must_use]
     pub fn handler_key(&self) -> &Arc<str> {
         &self.0.handler_key

@@ -3,7 +3,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use inbox_core::message::Delivery;
 use inbox_core::message::MessageId;
 use inbox_core::request::Attempt;
 use inbox_core::store::{DeadDelivery, DeliveryState, Reclaimed};
@@ -72,12 +71,8 @@ pub struct DeliveryInfo {
 
 impl From<&Attempt> for DeliveryInfo {
     fn from(attempt: &Attempt) -> Self {
-        let Delivery { message, handler_key, attempt: number, .. } = attempt.delivery();
-        let handler_key = match attempt.lease() {
-            Some(lease) => Arc::clone(lease.handler_key()),
-            None => handler_key.as_str().into(),
-        };
-        Self { message_id: message.id, handler_key, attempt: *number }
+        let (message_id, handler_key) = (attempt.message_id(), attempt.handler_key());
+        Self { message_id, handler_key, attempt: attempt.delivery().attempt }
     }
 }
 

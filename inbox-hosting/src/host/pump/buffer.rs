@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::queue::{HandlerQueue, LONGEST_WAIT};
 
 /// Deliveries in one claim of one key: nothing is gained by more.
-const CLAIM: usize = 500;
+pub(super) const CLAIM: usize = 500;
 
 /// Bytes that one claim should bring, and that the buffer should hold.
 const WEIGHT: usize = 32 * 1024 * 1024;
@@ -25,7 +25,11 @@ pub(super) struct Buffer {
     by_key: HashMap<String, usize>,
     concurrency: usize,
     size: usize,
+    /// How long a run may take that is leased.
+    longest_run: Duration,
     running: usize,
+    /// Deliveries that calls execute after their first.
+    handed: usize,
     weight: usize,
     /// Where the next look for something to begin starts: everyone gets a turn.
     turn: usize,
@@ -38,10 +42,12 @@ pub(super) struct Buffer {
 
 impl Buffer {
     /// A buffer for `size` deliveries, from which so many calls run at the same time: for each handler what
-    /// its attribute says, and how its keys are asked for.
+    /// its attribute says, and how its keys are asked for. No run is leased that takes longer than
+    /// `longest_run`.
     pub(super) fn new<'a>(
         concurrency: usize,
         size: usize,
+        longest_run: Duration,
         handlers: impl IntoIterator<Item = (&'a HandlerOptions, Vec<Wanted>)>,
     ) -> Self {
         let mut buffer = Self {
@@ -49,7 +55,9 @@ impl Buffer {
             by_key: HashMap::new(),
             concurrency,
             size,
+            longest_run,
             running: 0,
+            handed: 0,
             weight: 0,
             turn: 0,
             quarantined: VecDeque::new(),
@@ -68,8 +76,10 @@ impl Buffer {
         self.queues.iter().any(|queue| queue.hungry)
     }
 
+    /// Deliveries that have not begun.
     pub(super) fn queued(&self) -> usize {
-        self.queues.iter().map(HandlerQueue::queued).sum::<usize>() + self.quarantined.len()
+        let queued: usize = self.queues.iter().map(HandlerQueue::queued).sum();
+        queued + self.quarantined.len() + self.handed
     }
 
     /// There may be something new for everyone.
@@ -96,7 +106,7 @@ impl Buffer {
             // Whoever has nothing at all is given a chance, however full the buffer is of others.
             let is_idle = queue.running == 0 && queue.queued() == 0 && unsettled < self.size;
             let room = if is_idle { room.max(usize::from(most > 0)) } else { room };
-            wanted.extend(queue.ask(room).map(|wanted| (at, wanted)));
+            wanted.extend(queue.ask(room, self.longest_run).map(|wanted| (at, wanted)));
         }
         wanted
     }
@@ -111,7 +121,7 @@ impl Buffer {
         self.weight += weight;
         match attempt.is_quarantined() {
             true => self.quarantined.push_back((at, attempt, now)),
-            false => queue.push(attempt, now),
+            false => queue.line.push(attempt, now),
         }
         None
     }
@@ -162,9 +172,7 @@ impl Buffer {
 
     fn begins(&mut self, at: usize, attempts: Vec<Attempt>) -> (usize, Vec<Attempt>) {
         self.running += 1;
-        let lighter: usize = attempts.iter().map(weight).sum();
-        self.weight = self.weight.saturating_sub(lighter);
-        (at, attempts)
+        (at, self.lightened(attempts))
     }
 
     /// A call is over, which took so long unless it was cut off.
@@ -210,9 +218,10 @@ impl Buffer {
         self.lightened(stale)
     }
 
-    /// Takes back everything that has not begun.
+    /// Takes back everything that has not begun, but not what is behind a delivery that has.
     pub(super) fn take_all(&mut self) -> Vec<Attempt> {
-        let mut all: Vec<_> = self.queues.iter_mut().flat_map(HandlerQueue::take_all).collect();
+        let mut all: Vec<_> =
+            self.queues.iter_mut().flat_map(|queue| queue.line.take_all()).collect();
         all.extend(self.quarantined.drain(..).map(|(_, attempt, _)| attempt));
         self.lightened(all)
     }
@@ -236,6 +245,8 @@ struct Group {
 fn weight(attempt: &Attempt) -> usize {
     size_of::<Attempt>() + attempt.delivery().message.payload.as_bytes().len()
 }
+
+mod runs;
 
 #[cfg(test)]
 mod tests;

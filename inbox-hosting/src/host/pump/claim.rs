@@ -1,18 +1,20 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 use std::pin::Pin;
 use std::time::Duration;
 
-use inbox_core::request::{Attempt, HeldLease};
+use inbox_core::request::{Attempt, HeldLease, LaneRun};
 use inbox_core::schedule::Priority;
 use inbox_core::store::{
     Lease, LeaseRequest, LeaseStore as _, LeaseToken, StateStore as _, Store, StoreError,
-    Unreadable,
+    Unreadable, Wanted,
 };
 use tokio::time::Instant;
 
 use super::Pump;
 use super::decided::Decided;
+use super::reach::Found;
+use super::runs::runs;
 use crate::Inbox;
 use crate::host::HostLoop;
 
@@ -22,8 +24,8 @@ pub(super) type Claiming = Pin<Box<dyn Future<Output = Claim> + Send>>;
 /// What came of a claim.
 pub(super) struct Claim {
     asked: Instant,
-    /// How much was asked for, for each of the handlers concerned, by key.
-    asked_for: Vec<(usize, String, usize)>,
+    /// What was asked for.
+    asked_for: Vec<(usize, Wanted)>,
     /// How many quarantined deliveries it asked for.
     quarantine: Option<NonZeroU32>,
     answer: Result<Vec<Lease>, StoreError>,
@@ -51,16 +53,13 @@ impl<S: Store> Pump<S> {
         }
         let wanted = match self.is_paused() {
             true => Vec::new(),
-            false => self.buffer.wanted(self.unsettled(), now),
+            false => self.buffer.wanted(self.unsettled.len(), now),
         };
         self.is_content = wanted.is_empty();
         if self.is_content {
             return;
         }
-        let asked_for = wanted
-            .iter()
-            .map(|(at, wanted)| (*at, wanted.handler_key.clone(), wanted.limit.get() as usize))
-            .collect();
+        let asked_for = wanted.clone();
         let inbox = self.shared.inbox.clone();
         let duration = self.shared.leases.duration();
         let quarantine = self.quarantine.asked();
@@ -101,27 +100,29 @@ impl<S: Store> Pump<S> {
         };
         self.shared.control.board.well(HostLoop::Pump);
         self.pause.reset();
-        let mut found: HashMap<String, usize> = HashMap::new();
+        let mut found: HashMap<String, Found> = HashMap::new();
         let (now, mut quarantined) = (Instant::now(), 0);
         for mut lease in leases {
-            let count = self.take_in(&mut lease, asked, now);
+            let of_lease = self.take_in(&mut lease, asked, now);
             match lease.quarantined {
-                true => quarantined += count,
-                false => *found.entry(lease.handler_key).or_default() += count,
+                true => quarantined += of_lease.deliveries,
+                false => *found.entry(lease.handler_key).or_default() += of_lease,
             }
         }
         self.quarantine.leased(quarantine, quarantined);
-        let count = found.values().sum::<usize>() + quarantined;
+        let count = found.values().map(|found| found.deliveries).sum::<usize>() + quarantined;
         self.leased += count as u64;
         self.plan_poll(count > 0, now);
         let mut more = Vec::new();
-        for (at, key, limit) in asked_for {
-            self.buffer.queues[at].asked(1);
-            if found.get(&key).is_some_and(|found| *found >= limit) {
+        for (at, Wanted { handler_key, limit, terms, .. }) in asked_for {
+            let queue = &mut self.buffer.queues[at];
+            queue.asked(1);
+            let found = found.get(&handler_key);
+            if found.is_some_and(|found| queue.reach.found(terms.runs, limit, *found)) {
                 more.push(at);
             }
         }
-        // Where the last one filled its limit there may be more; so after news that came while the
+        // Where the last one filled its limits there may be more; so after news that came while the
         // claim was under way. Of quarantined ones there may be more when these are settled.
         for at in more {
             self.buffer.queues[at].news();
@@ -131,21 +132,33 @@ impl<S: Store> Pump<S> {
         }
     }
 
-    /// Takes in what a lease holds, and answers how many deliveries that is.
-    fn take_in(&mut self, lease: &mut Lease, asked: Instant, now: Instant) -> usize {
+    /// Takes in what a lease holds, and answers how much that is.
+    fn take_in(&mut self, lease: &mut Lease, asked: Instant, now: Instant) -> Found {
         let held = HeldLease::new(lease, asked);
-        let count = lease.deliveries.len() + lease.unreadable.len();
-        self.shared.leases.hold(held.clone(), count, asked);
-        for delivery in std::mem::take(&mut lease.deliveries) {
+        let (runs, found) = runs(lease);
+        self.shared.leases.hold(held.clone(), found.deliveries, asked);
+        // Nobody asked for these. A run goes back as a whole: what is behind one must not begin before it.
+        let unserved = lease.deliveries.iter().zip(&runs).filter_map(|(delivery, run)| {
+            let is_served = self.buffer.queue_of(&delivery.handler_key).is_some();
+            run.as_ref().filter(|_| !is_served).map(LaneRun::id)
+        });
+        let unserved: HashSet<_> = unserved.collect();
+        for (delivery, run) in std::mem::take(&mut lease.deliveries).into_iter().zip(runs) {
             let attempt = Attempt::leased(delivery, held.clone());
-            // Nobody asked for it, if it comes back.
-            let unwanted = self.buffer.push(attempt, now);
+            let attempt = match run {
+                Some(run) => attempt.in_run(run),
+                None => attempt,
+            };
+            let unwanted = match attempt.run().is_some_and(|run| unserved.contains(&run.id())) {
+                true => Some(attempt),
+                false => self.buffer.push(attempt, now),
+            };
             self.give_back(unwanted);
         }
         for Unreadable { message_id, reason } in std::mem::take(&mut lease.unreadable) {
-            self.settle_later(Decided::unreadable(&held, message_id, reason));
+            self.unsettled.push(Decided::unreadable(&held, message_id, reason));
         }
-        count
+        found
     }
 
     /// When the store is asked without any news: soon after something was found, later and later

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use inbox_core::message::MessageId;
 use inbox_core::outcome::HandlerError;
 use inbox_core::outcome::{Decision, Outcome, RetryLimits, Tries, decide};
-use inbox_core::request::{Attempt, HeldLease};
+use inbox_core::request::{Attempt, HeldLease, LaneRun};
 use inbox_core::settle::Settlement;
 use inbox_core::store::{DeliveryState, LeaseLost, Settle};
 use tracing::Span;
@@ -15,6 +15,9 @@ use crate::host::DeliveryInfo;
 pub(crate) struct Decided {
     pub(super) settle: Settle,
     pub(super) lease: HeldLease,
+    /// The run that the delivery is one of.
+    pub(super) run: Option<LaneRun>,
+    handler_key: Arc<str>,
     attempt: u32,
     span: Span,
     /// The state that was written already, together with what the handler did.
@@ -27,6 +30,8 @@ impl Decided {
         Some(Self {
             settle: attempt.settle(settlement)?,
             lease: attempt.lease()?.clone(),
+            run: attempt.run().cloned(),
+            handler_key: attempt.handler_key(),
             attempt: attempt.delivery().attempt,
             span: attempt.span().clone(),
             written: None,
@@ -54,6 +59,9 @@ impl Decided {
                 decided(tries, &outcome, &RetryLimits::default()),
             ),
             lease: lease.clone(),
+            // Of a lane, it is a run of its own.
+            run: None,
+            handler_key: Arc::clone(lease.handler_key()),
             attempt: 1,
             span: tracing::info_span!(target: "inbox::dispatch", "delivery", handler_key, %message_id),
             written: None,
@@ -61,8 +69,13 @@ impl Decided {
     }
 
     pub(super) fn info(&self) -> DeliveryInfo {
-        let handler_key = Arc::clone(self.lease.handler_key());
+        let handler_key = Arc::clone(&self.handler_key);
         DeliveryInfo { message_id: self.settle.message_id, handler_key, attempt: self.attempt }
+    }
+
+    /// The key that the delivery is stored under.
+    pub(super) fn handler_key(&self) -> &str {
+        &self.handler_key
     }
 
     /// Which attempt this was.

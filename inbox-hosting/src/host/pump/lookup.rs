@@ -66,7 +66,7 @@ fn is_settled_as(delivery: &DeliveryRecord, decided: &Decided) -> bool {
     let given_back = u32::from(*settlement == Settlement::Release);
     let attempts = decided.attempt().saturating_sub(given_back);
     let states = [settlement.state(), DeliveryState::Cancelled];
-    delivery.handler_key.as_deref() == Some(&**decided.lease.handler_key())
+    delivery.handler_key.as_deref() == Some(decided.handler_key())
         && states.contains(&delivery.state)
         && delivery.attempts == attempts
 }

@@ -1,8 +1,11 @@
 //! Leases into a bounded buffer, dispatches under the limits of concurrency, and settles in groups.
 //!
 //! One task owns all of it, so that nothing outlives it: the buffer (`buffer`, with a `queue` for each
-//! handler), the claim that is under way (`claim`), the calls of handlers (`dispatch`, `calls`, `run`), and
-//! the groups that are being written (`decided`, `settle`, `lookup`). `quarantine` says how many deliveries
+//! handler and what waits in it in `line`), the claim that is under way (`claim`), the calls of handlers
+//! (`dispatch`, `calls`, `run`), and the groups that are being written (`decided`, `unsettled`, `settle`,
+//! `lookup`). Deliveries of one lane that were leased together are a run (`runs`): they are executed one
+//! after the other (`run_on`, where that is quick) and written in their order; `reach` says how many lanes
+//! a claim takes. `quarantine` says how many deliveries
 //! with which workers vanished are tried together. `stop` is how it ends, and `pending` how it works off what
 //! is due.
 
@@ -11,15 +14,22 @@ mod calls;
 mod claim;
 mod decided;
 mod dispatch;
+#[cfg(test)]
+mod kit;
+mod line;
 mod lookup;
 mod pending;
 mod quarantine;
 mod queue;
 mod rate;
+mod reach;
 mod run;
+mod run_on;
+mod runs;
 mod settle;
 mod stop;
 mod throughput;
+mod unsettled;
 
 use std::future::poll_fn;
 use std::num::NonZeroU32;
@@ -30,10 +40,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use inbox_core::dispatch::Pipeline;
-use inbox_core::message::MessageId;
-use inbox_core::store::{
-    Bell, BellListener, LeaseStore as _, LeaseToken, StateStore as _, Store, StoreError,
-};
+use inbox_core::store::{Bell, BellListener, LeaseStore as _, StateStore as _, Store, StoreError};
 use tokio::time::{Instant, sleep_until};
 
 use super::pause::Pause;
@@ -42,9 +49,10 @@ use super::{HostLoop, Load};
 use buffer::Buffer;
 use calls::{Calls, Kind};
 use claim::{Claim, Claiming};
-use decided::Decided;
 use quarantine::Quarantine;
 use settle::Settling;
+use stop::Aborted;
+use unsettled::Unsettled;
 
 pub use pending::PendingReport;
 pub use stop::ShutdownReport;
@@ -75,13 +83,9 @@ pub(super) struct Pump<S: Store> {
     claims: u64,
     calls: Calls,
     /// Deliveries whose handler was cut off.
-    aborted: Vec<(LeaseToken, MessageId)>,
-    done: Vec<Decided>,
-    others: Vec<Decided>,
-    /// Whose turn it is to be written.
-    others_next: bool,
+    aborted: Vec<Aborted>,
+    unsettled: Unsettled,
     settling: FuturesUnordered<Settling>,
-    in_writing: usize,
     running: usize,
     /// When it comes around next.
     round_at: Instant,
@@ -105,7 +109,10 @@ impl<S: Store> Pump<S> {
             parts.handlers.served(options.only.as_deref(), NonZeroU32::MIN).collect();
         let handlers = served.iter().map(|(pipeline, _)| Arc::clone(pipeline)).collect();
         let queues = served.iter().map(|(it, wanted)| (&it.descriptor().options, wanted.clone()));
-        let buffer = Buffer::new(options.concurrency.get() as usize, options.buffer, queues);
+        let concurrency = options.concurrency.get() as usize;
+        // Whoever reclaims a run waits for its lease, and then for as long again.
+        let longest_run = shared.leases.duration() / 4;
+        let buffer = Buffer::new(concurrency, options.buffer, longest_run, queues);
         Self {
             bell: shared.inbox.port().bell().map(Bell::listener),
             handlers,
@@ -121,11 +128,8 @@ impl<S: Store> Pump<S> {
             claims: 0,
             calls: Calls::new(kind),
             aborted: Vec::new(),
-            done: Vec::new(),
-            others: Vec::new(),
-            others_next: false,
+            unsettled: Unsettled::default(),
             settling: FuturesUnordered::new(),
-            in_writing: 0,
             running: 0,
             round_at: now,
             report: ShutdownReport::default(),
@@ -147,7 +151,7 @@ impl<S: Store> Pump<S> {
             self.note_load();
             let wake_at = self.wake_at();
             tokio::select! {
-                Some(ended) = self.calls.next() => self.finished(ended),
+                Some(call) = self.calls.next() => self.stepped(call),
                 Some(group) = self.settling.next() => self.settled(group),
                 claim = claimed(&mut self.claiming) => self.claimed(claim),
                 () = heard(&mut self.bell) => self.hear(),
@@ -204,12 +208,8 @@ impl<S: Store> Pump<S> {
     }
 
     fn load(&self) -> Load {
-        let (buffered, unsettled) = (self.buffer.queued(), self.unsettled());
+        let (buffered, unsettled) = (self.buffer.queued(), self.unsettled.len());
         Load { buffered, running: self.running, unsettled }
-    }
-
-    fn unsettled(&self) -> usize {
-        self.done.len() + self.others.len() + self.in_writing
     }
 
     /// Says what is held.

@@ -190,7 +190,7 @@ impl<S: Store> Pending<S> {
             }
             let wake_at = pump.buffer.wake_at(Instant::now()).unwrap_or(pump.round_at);
             tokio::select! {
-                Some(ended) = pump.calls.next() => pump.finished(ended),
+                Some(step) = pump.calls.next() => pump.stepped(step),
                 Some(group) = pump.settling.next() => pump.settled(group),
                 claim = claimed(&mut pump.claiming) => pump.claimed(claim),
                 () = heard(&mut pump.bell) => pump.hear(),

@@ -1,24 +1,28 @@
-use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use inbox_core::policy::HandlerOptions;
 use inbox_core::request::Attempt;
-use inbox_core::store::Wanted;
+use inbox_core::store::{Terms, Wanted};
 use tokio::time::Instant;
 
+use super::line::Line;
 use super::rate::RateLimiter;
+use super::reach::Reach;
 use super::throughput::Throughput;
 
 /// What waits in the buffer for longer is given back, for others to take.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// For so long one task executes a run before it asks whether others are to begin first.
+pub(super) const SLICE: Duration = Duration::from_millis(5);
 
 /// One handler's part of the buffer: what was leased for it, and how much more it can take.
 #[derive(Debug)]
 pub(super) struct HandlerQueue {
     /// How each of its keys is asked for.
     pub(super) wanted: Vec<Wanted>,
-    queue: VecDeque<(Attempt, Instant)>,
+    pub(super) line: Line,
     /// Deliveries of one call, and how long an incomplete call waits for more.
     batch: usize,
     linger: Duration,
@@ -32,18 +36,22 @@ pub(super) struct HandlerQueue {
     /// Which of its keys is asked for first.
     turn: usize,
     pub(super) throughput: Throughput,
+    pub(super) reach: Reach,
     rate: Option<RateLimiter>,
 }
 
 impl HandlerQueue {
     pub(super) fn new(options: &HandlerOptions, wanted: Vec<Wanted>, concurrency: usize) -> Self {
         let most = options.concurrency.process.map_or(concurrency, |most| most.get() as usize);
+        let most = most.min(concurrency);
+        let batch = options.batch.map_or(1, |batch| batch.size.get() as usize);
         Self {
-            batch: options.batch.map_or(1, |batch| batch.size.get() as usize),
+            batch,
             linger: options.batch.map_or(Duration::ZERO, |batch| batch.linger),
-            most: most.min(concurrency),
+            most,
             rate: options.rate.map(RateLimiter::new),
-            queue: VecDeque::new(),
+            line: Line::default(),
+            reach: Reach::new(most.saturating_mul(batch)),
             running: 0,
             hungry: true,
             unasked: wanted.len(),
@@ -54,23 +62,22 @@ impl HandlerQueue {
     }
 
     pub(super) fn queued(&self) -> usize {
-        self.queue.len()
-    }
-
-    pub(super) fn push(&mut self, attempt: Attempt, now: Instant) {
-        self.queue.push_back((attempt, now));
+        self.line.queued()
     }
 
     /// How many more deliveries are worth leasing now, if any: `free` slots are, for anyone.
     pub(super) fn room(&mut self, free: usize, now: Instant) -> usize {
         let slots = self.most.saturating_sub(self.running).min(free);
         let mut capacity = (slots + self.throughput.ahead(self.most)).saturating_mul(self.batch);
+        // A long run keeps one call busy, and the others need something to do meanwhile.
+        let mut soon = self.line.soon(self.throughput.ahead(1));
         if let Some(rate) = &mut self.rate {
             capacity = capacity.min(rate.left(now));
+            soon = self.queued();
         }
-        let room = capacity.saturating_sub(self.queue.len());
+        let room = capacity.saturating_sub(soon);
         // In large steps, unless there is nothing to do meanwhile, or a call waits for more.
-        let is_worth_it = self.queue.len() < self.batch || room * 2 >= capacity;
+        let is_worth_it = self.line.next_ones() < self.batch || room * 2 >= capacity;
         if is_worth_it { room } else { 0 }
     }
 
@@ -88,21 +95,24 @@ impl HandlerQueue {
 
     /// How its keys are asked for, so that all of them together bring no more than `room`; if there is
     /// not enough for each, they take turns.
-    pub(super) fn ask(&mut self, room: usize) -> impl Iterator<Item = Wanted> {
+    /// No run is longer than what the handler does `within` a time.
+    pub(super) fn ask(&mut self, room: usize, within: Duration) -> impl Iterator<Item = Wanted> {
         let keys = self.wanted.len().max(1);
         self.turn = (self.turn + 1) % keys;
         let (each, rest, turn) = (room / keys, room % keys, self.turn);
         let limits = (0..keys).map(move |key| each + usize::from((key + turn) % keys < rest));
-        self.wanted.iter().zip(limits).filter_map(|(wanted, limit)| {
+        let (reach, length) = (&self.reach, self.throughput.run(within));
+        self.wanted.iter().zip(limits).filter_map(move |(wanted, limit)| {
             let limit = NonZeroU32::new(u32::try_from(limit).unwrap_or(u32::MAX))?;
-            Some(Wanted { limit, ..wanted.clone() })
+            let terms = Terms { runs: reach.runs(limit, length), ..wanted.terms };
+            Some(Wanted { limit, terms, ..wanted.clone() })
         })
     }
 
     /// Whether a call can begin now, as far as this handler is concerned.
     pub(super) fn can_begin(&mut self, now: Instant) -> bool {
-        let Some((_, since)) = self.queue.front() else { return false };
-        let is_complete = self.queue.len() >= self.batch || *since + self.linger <= now;
+        let Some(oldest) = self.line.oldest() else { return false };
+        let is_complete = self.line.next_ones() >= self.batch || oldest + self.linger <= now;
         is_complete && self.may_begin(now)
     }
 
@@ -112,21 +122,32 @@ impl HandlerQueue {
         self.running < self.most && has_rate
     }
 
-    /// What the next call is given.
+    /// What the next call is given: of each run the next one.
     pub(super) fn pop(&mut self, now: Instant) -> Vec<Attempt> {
         let left = self.rate.as_mut().map_or(usize::MAX, |rate| rate.left(now));
         let mut attempts: Vec<Attempt> = Vec::new();
         while attempts.len() < self.batch.min(left) {
-            let fits = self.queue.front().is_some_and(|(attempt, _)| {
+            let fits = self.line.front().is_some_and(|attempt| {
                 attempts.first().is_none_or(|first: &Attempt| go_together(first, attempt))
             });
             if !fits {
                 break;
             }
-            attempts.extend(self.queue.pop_front().map(|(attempt, _)| attempt));
+            attempts.extend(self.line.pop(now));
         }
         self.begins(attempts.len(), now);
         attempts
+    }
+
+    /// What may be executed right after this call of one delivery, without asking here again: the next ones
+    /// of its run, where the handler is fast and nothing but that counts.
+    pub(super) fn behind(&mut self, attempts: &[Attempt]) -> Vec<Attempt> {
+        match attempts.first().and_then(Attempt::run) {
+            Some(run) if self.batch == 1 && self.rate.is_none() => {
+                self.line.behind(run, self.throughput.calls_within(SLICE))
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// A call begins for so many deliveries.
@@ -139,29 +160,22 @@ impl HandlerQueue {
 
     /// When time alone lets a call begin, or makes room.
     pub(super) fn next(&self, now: Instant) -> Option<Instant> {
-        let lingers = self.queue.front().filter(|_| self.running < self.most && self.batch > 1);
-        let lingers = lingers.map(|(_, since)| *since + self.linger);
+        let lingers = self.line.oldest().filter(|_| self.running < self.most && self.batch > 1);
+        let lingers = lingers.map(|oldest| oldest + self.linger);
         let rate = self.rate.as_ref().and_then(RateLimiter::next);
-        let rate = rate.filter(|_| self.hungry || !self.queue.is_empty());
+        let rate = rate.filter(|_| self.hungry || self.queued() > 0);
         // What has passed waits for something else, such as a free slot.
         lingers.into_iter().chain(rate).filter(|at| *at > now).min()
     }
 
-    /// Takes back everything that has not begun, if it has waited for too long.
+    /// Takes back what has waited for too long.
     pub(super) fn stale(&mut self, now: Instant) -> Vec<Attempt> {
         let longest = LONGEST_WAIT.max(2 * self.linger);
-        match self.queue.front() {
-            Some((_, since)) if *since + longest <= now => {
-                self.throughput.lasts(longest);
-                self.take_all()
-            }
-            _ => Vec::new(),
+        let stale = self.line.stale(longest, now);
+        if !stale.is_empty() {
+            self.throughput.lasts(longest);
         }
-    }
-
-    /// Takes back everything that has not begun.
-    pub(super) fn take_all(&mut self) -> Vec<Attempt> {
-        self.queue.drain(..).map(|(attempt, _)| attempt).collect()
+        stale
     }
 }
 

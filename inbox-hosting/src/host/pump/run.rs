@@ -1,4 +1,3 @@
-use std::sync::Arc;
 use std::time::Duration;
 
 use inbox_core::contract::DecodeError;
@@ -6,7 +5,7 @@ use inbox_core::dispatch::{Pipeline, decode};
 use inbox_core::dispose;
 use inbox_core::outcome::HandlerError;
 use inbox_core::outcome::{Outcome, Tries};
-use inbox_core::request::{Attempt, HeldLease, Request};
+use inbox_core::request::{Attempt, HeldLease, LaneRun, Request};
 use inbox_core::store::Store;
 use tokio::time::Instant;
 
@@ -19,22 +18,25 @@ use crate::host::{DeliveryInfo, Event};
 pub(super) struct Finished {
     /// What is to become of its deliveries, those excepted whose lease was lost before their turn.
     pub(super) decided: Vec<Decided>,
+    /// The runs of those whose lease was lost.
+    pub(super) lost: Vec<LaneRun>,
     pub(super) took: Duration,
 }
 
 /// Calls the handler for these deliveries, and decides what becomes of each.
 pub(super) async fn run<S: Store>(
-    shared: Arc<Shared<S>>,
-    pipeline: Arc<Pipeline>,
+    shared: &Shared<S>,
+    pipeline: &Pipeline,
     attempts: Vec<Attempt>,
 ) -> Finished {
     let began = Instant::now();
-    let mut all = Vec::with_capacity(attempts.len());
+    let (mut all, mut lost) = (Vec::with_capacity(attempts.len()), Vec::new());
     let mut open = Vec::with_capacity(attempts.len());
     for mut attempt in attempts {
         match shared.obstacle(&mut attempt) {
             None => open.push(attempt),
             Some(Obstacle::LeaseLost) => {
+                lost.extend(attempt.run().cloned());
                 shared.observers.tell(|| Event::LeaseLost(DeliveryInfo::from(&attempt)));
             }
             Some(Obstacle::Outcome(outcome)) => {
@@ -75,7 +77,7 @@ pub(super) async fn run<S: Store>(
         // A user's error may do anything, even now.
         dispose(outcomes);
     }
-    Finished { decided: all, took: began.elapsed() }
+    Finished { decided: all, lost, took: began.elapsed() }
 }
 
 /// Says in the delivery's span why its handler ended it, or did not begin: nobody else keeps the reason.

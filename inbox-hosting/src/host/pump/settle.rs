@@ -2,7 +2,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use inbox_core::request::Attempt;
+use inbox_core::request::{Attempt, LaneRun};
 use inbox_core::settle::Settlement;
 use inbox_core::store::{DeliveryState, LeaseLost, Store, StoreError, StoreErrorKind};
 use tokio::time::{Instant, sleep};
@@ -10,12 +10,10 @@ use tokio::time::{Instant, sleep};
 use super::Pump;
 use super::decided::Decided;
 use super::lookup::Lookup;
+use super::unsettled::Group;
 use crate::host::pause::Pause;
 use crate::host::shared::Shared;
 use crate::host::{Event, HostLoop};
-
-/// Deliveries that are settled together.
-const GROUP: usize = 500;
 
 /// Groups that are written at the same time.
 const WRITES: usize = 2;
@@ -30,19 +28,11 @@ pub(super) struct Written {
 }
 
 impl<S: Store> Pump<S> {
-    /// To be written with the next group. Failures have groups of their own: they take longer.
-    pub(super) fn settle_later(&mut self, decided: Decided) {
-        match decided.settle.settlement {
-            Settlement::Done(_) => self.done.push(decided),
-            _ => self.others.push(decided),
-        }
-    }
-
     /// These were not tried after all.
     pub(super) fn give_back(&mut self, attempts: impl IntoIterator<Item = Attempt>) {
         for attempt in attempts {
             if let Some(decided) = Decided::new(&attempt, Settlement::Release) {
-                self.settle_later(decided);
+                self.unsettled.push(decided);
             }
         }
     }
@@ -50,29 +40,60 @@ impl<S: Store> Pump<S> {
     /// Writes what there is to write. It never waits for more: what comes while a group is written
     /// is the next group.
     pub(super) fn settle(&mut self) {
-        while self.settling.len() < WRITES && !(self.done.is_empty() && self.others.is_empty()) {
-            // In turn: under load there is always something of either kind.
-            self.others_next = !self.others_next;
-            let queue = match (self.others_next || self.done.is_empty()) && !self.others.is_empty()
-            {
-                true => &mut self.others,
-                false => &mut self.done,
-            };
-            let group: Vec<_> = queue.drain(..queue.len().min(GROUP)).collect();
-            self.in_writing += group.len();
-            self.settling.push(Box::pin(write(Arc::clone(&self.shared), group)));
+        while self.settling.len() < WRITES {
+            let Some(Group { settled, lost }) = self.unsettled.next_group() else { return };
+            for decided in lost {
+                self.settled_one(&decided, Some(Err(LeaseLost(decided.settle.token))));
+            }
+            if !settled.is_empty() {
+                self.settling.push(Box::pin(write(Arc::clone(&self.shared), settled)));
+            }
         }
     }
 
     /// Takes note of what was written.
     pub(super) fn settled(&mut self, Written { settled, error }: Written) {
-        self.in_writing = self.in_writing.saturating_sub(settled.len());
         if settled.iter().any(|(_, written)| written.is_some()) {
             self.shared.control.board.well(HostLoop::Settler);
         }
         self.failed = self.failed.take().or(error);
         for (decided, written) in settled {
-            self.note(&decided, written);
+            self.settled_one(&decided, written);
+        }
+    }
+
+    fn settled_one(
+        &mut self,
+        decided: &Decided,
+        written: Option<Result<DeliveryState, LeaseLost>>,
+    ) {
+        self.note(decided, written);
+        self.unsettled.over(decided.run.as_ref());
+    }
+
+    /// These are not this host's any more, and have not begun.
+    pub(super) fn lose(&mut self, attempts: impl IntoIterator<Item = Attempt>) {
+        for attempt in attempts {
+            if let Some(decided) = Decided::new(&attempt, Settlement::Release) {
+                self.note(&decided, Some(Err(LeaseLost(decided.settle.token))));
+            }
+        }
+    }
+
+    /// Nothing more of this run begins, and no settlement is written of it that is not being written now.
+    pub(super) fn lose_run(&mut self, queue: usize, run: &LaneRun) {
+        run.lose();
+        let rest = self.buffer.stop(queue, run);
+        self.lose(rest);
+    }
+
+    /// Goes on with a run, or ends it, after one of its deliveries was written or not.
+    fn note_run(&mut self, decided: &Decided, is_written: bool) {
+        let Some(run) = &decided.run else { return };
+        let Some(queue) = self.buffer.queue_of(decided.lease.handler_key()) else { return };
+        match is_written {
+            true => self.buffer.queues[queue].line.written(run, Instant::now()),
+            false => self.lose_run(queue, run),
         }
     }
 
@@ -91,6 +112,7 @@ impl<S: Store> Pump<S> {
         written: Option<Result<DeliveryState, LeaseLost>>,
     ) {
         self.shared.leases.done(decided.settle.token);
+        self.note_run(decided, matches!(written, Some(Ok(_))));
         if decided.lease.is_quarantined() {
             self.quarantined_ended(written.is_some_and(|written| written.is_ok()));
         }
@@ -122,11 +144,18 @@ async fn write<S: Store>(shared: Arc<Shared<S>>, group: Vec<Decided>) -> Written
     let (mut settled, mut error) = (Vec::with_capacity(group.len()), error);
     for one in group {
         let mut written = None;
-        if is_rows_fault(&error) {
+        let is_lost = one.run.as_ref().is_some_and(LaneRun::is_lost);
+        if is_lost {
+            written = Some(Err(LeaseLost(one.settle.token)));
+        } else if is_rows_fault(&error) {
             match shared.settle(std::slice::from_ref(&one), &mut lookup).await {
                 Ok(answers) => written = answers.into_iter().next(),
                 Err(failed) => error = failed,
             }
+        }
+        // In the order of each run, and nothing of it after one that was not written.
+        if let (Some(run), false) = (&one.run, matches!(written, Some(Ok(_)))) {
+            run.lose();
         }
         if written.is_none() {
             one.log_unwritten(&error);

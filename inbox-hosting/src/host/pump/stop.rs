@@ -1,8 +1,10 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use inbox_core::message::MessageId;
+use inbox_core::request::LaneRun;
 use inbox_core::settle::Settlement;
-use inbox_core::store::{DeliveryState, LeaseLost, Settle, StateStore as _, Store};
+use inbox_core::store::{DeliveryState, LeaseLost, LeaseToken, Settle, StateStore as _, Store};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -13,6 +15,13 @@ const GRACE: (u32, Duration) = (5, Duration::from_secs(5));
 
 /// After the deadline, how long it may take to end what is left, and to tell the store.
 const LAST: Duration = Duration::from_secs(1);
+
+/// Deliveries of a call that was cut off, and behind them the rest of their runs.
+#[derive(Debug)]
+pub(super) struct Aborted {
+    pub(super) deliveries: Vec<(LeaseToken, MessageId)>,
+    pub(super) runs: Vec<LaneRun>,
+}
 
 /// What became of what a host held when it was told to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -54,7 +63,8 @@ impl<S: Store> Pump<S> {
         let mut report = self.report;
         // Not renewed any more: what could not be settled comes back when its lease expires.
         let unbegun = self.shared.leases.forget_all();
-        report.left += (self.done.len() + self.others.len() + self.in_writing) as u64;
+        // Behind a delivery whose handler does not stop, nothing can be given back either.
+        report.left += (self.unsettled.len() + self.buffer.queued()) as u64;
         let now = self.shared.inbox.scheduler().clock().now();
         self.shared.inbox.port().abandon(unbegun, now);
         report
@@ -79,7 +89,7 @@ impl<S: Store> Pump<S> {
                 return;
             }
             tokio::select! {
-                Some(ended) = self.calls.next() => self.finished(ended),
+                Some(call) = self.calls.next() => self.stepped(call),
                 Some(group) = self.settling.next() => self.settled(group),
                 claim = super::claimed(&mut self.claiming) => self.claimed(claim),
                 Ok(()) = stop.changed() => {}
@@ -109,30 +119,50 @@ impl<S: Store> Pump<S> {
         self.shared.leases.cancel_all();
         self.calls.abort_all();
         // A handler that blocks its thread goes on, and its delivery must not begin elsewhere yet.
-        while let Ok(Some(ended)) = timeout_at(last, self.calls.next()).await {
-            self.finished(ended);
+        while let Ok(Some(step)) = timeout_at(last, self.calls.next()).await {
+            self.stepped(step);
         }
+        self.give_back_unbegun();
         let left = self.running as u64;
-        let release = |(token, message_id)| Settle::by_id(token, message_id, Settlement::Release);
-        let aborted: Vec<_> = std::mem::take(&mut self.aborted).into_iter().map(release).collect();
-        let (store, now) = (self.shared.inbox.port(), self.shared.inbox.scheduler().clock().now());
-        let (store, count) = (std::sync::Arc::clone(store), aborted.len() as u64);
         // As long again: everything up to here may have taken all the time.
         let last = last.max(Instant::now() + LAST);
-        if !aborted.is_empty() {
-            match timeout_at(last, store.settle(aborted, now)).await {
-                Ok(Ok(written)) => {
-                    let released = written.iter().filter(|written| written.is_ok()).count();
-                    self.report.released += released as u64;
-                }
-                Ok(Err(_)) | Err(_) => self.report.left += count,
-            }
-        }
+        // At once, except behind what is still to be written.
+        let (later, at_once) = std::mem::take(&mut self.aborted)
+            .into_iter()
+            .partition(|aborted| aborted.runs.iter().any(|run| self.unsettled.has(run)));
+        self.release(at_once, last).await;
         self.settle();
         while let Ok(Some(group)) = timeout_at(last, self.settling.next()).await {
             self.settled(group);
             self.settle();
         }
+        self.release(later, last).await;
         left
+    }
+
+    /// Gives back what handlers were at, and what follows it in its run.
+    async fn release(&mut self, aborted: Vec<Aborted>, last: Instant) {
+        let mut settles = Vec::new();
+        for Aborted { deliveries, runs } in aborted {
+            // What comes before it was not written, or nobody knows.
+            if runs.iter().any(|run| run.is_lost() || self.unsettled.has(run)) {
+                self.report.left += deliveries.len() as u64;
+                continue;
+            }
+            let release = |(token, id)| Settle::by_id(token, id, Settlement::Release);
+            settles.extend(deliveries.into_iter().map(release));
+        }
+        if settles.is_empty() {
+            return;
+        }
+        let (count, now) = (settles.len() as u64, self.shared.inbox.scheduler().clock().now());
+        let store = std::sync::Arc::clone(self.shared.inbox.port());
+        match timeout_at(last, store.settle(settles, now)).await {
+            Ok(Ok(written)) => {
+                let released = written.iter().filter(|written| written.is_ok()).count();
+                self.report.released += released as u64;
+            }
+            Ok(Err(_)) | Err(_) => self.report.left += count,
+        }
     }
 }

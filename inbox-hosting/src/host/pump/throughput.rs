@@ -3,6 +3,9 @@ use std::time::Duration;
 /// What is leased ahead should be begun within this time.
 const HORIZON: Duration = Duration::from_millis(250);
 
+/// How long a run may be of a handler that nobody knows.
+const UNKNOWN: usize = 8;
+
 /// How much the newest call counts.
 const NEWEST: f64 = 0.2;
 
@@ -38,12 +41,28 @@ impl Throughput {
 
     /// How many calls `slots` of them make within the horizon: nothing, while nobody knows.
     pub(super) fn ahead(&self, slots: usize) -> usize {
-        let Some(took) = self.took else { return 0 };
         #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-        let calls = slots as f64 * HORIZON.as_secs_f64() / took.max(1e-6);
+        let slots = slots as f64;
+        self.calls(slots * HORIZON.as_secs_f64()).unwrap_or(0)
+    }
+
+    /// How many calls, one after the other, take no longer than this: nothing, while nobody knows.
+    pub(super) fn calls_within(&self, time: Duration) -> usize {
+        self.calls(time.as_secs_f64()).unwrap_or(0)
+    }
+
+    /// How long a run may be that is over within this time, and at least one delivery: a few, while nobody
+    /// knows.
+    pub(super) fn run(&self, within: Duration) -> usize {
+        self.calls(within.as_secs_f64()).unwrap_or(UNKNOWN).max(1)
+    }
+
+    /// How many calls take so many seconds.
+    fn calls(&self, seconds: f64) -> Option<usize> {
+        let calls = seconds / self.took?.max(1e-6);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
         let calls = calls.min(1e6) as usize;
-        calls
+        Some(calls)
     }
 
     /// How many deliveries fit into so many bytes.
@@ -75,6 +94,17 @@ mod tests {
         assert_eq!(throughput.ahead(4), 100);
         throughput.lasts(Duration::from_secs(10));
         assert_eq!(throughput.ahead(4), 0);
+    }
+
+    #[test]
+    fn a_run_is_as_long_as_the_time_that_its_handler_takes_for_it() {
+        let mut throughput = Throughput::default();
+        let within = Duration::from_secs(7);
+        assert_eq!((throughput.run(within), throughput.calls_within(within)), (UNKNOWN, 0));
+        throughput.ended(Duration::from_secs(2));
+        assert_eq!((throughput.run(within), throughput.calls_within(within)), (3, 3));
+        throughput.lasts(Duration::from_mins(1));
+        assert_eq!((throughput.run(within), throughput.calls_within(within)), (1, 0));
     }
 
     #[test]

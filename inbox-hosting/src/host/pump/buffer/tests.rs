@@ -1,14 +1,17 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use inbox_core::Timestamp;
-use inbox_core::message::Delivery;
-use inbox_core::message::{Headers, Message, MessageId, Payload};
+use inbox_core::message::MessageId;
 use inbox_core::policy::{Batching, Concurrency, Rate};
 use inbox_core::request::HeldLease;
-use inbox_core::store::{Lease, Terms};
+use inbox_core::store::Terms;
 
+use super::super::kit::{self, numbers, run};
+use super::super::throughput::Throughput;
 use super::*;
+
+/// How long a run may be that these handlers are given.
+const LONGEST_RUN: Duration = Duration::from_secs(10);
 
 fn count(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap()
@@ -27,7 +30,7 @@ fn wanted(key: &str) -> Vec<Wanted> {
 
 fn buffer(concurrency: usize, handlers: &[(&str, HandlerOptions)]) -> Buffer {
     let handlers = handlers.iter().map(|(key, options)| (options, wanted(key)));
-    Buffer::new(concurrency, 100, handlers)
+    Buffer::new(concurrency, 100, LONGEST_RUN, handlers)
 }
 
 fn attempt(key: &str, quarantined: bool) -> Attempt {
@@ -35,30 +38,8 @@ fn attempt(key: &str, quarantined: bool) -> Attempt {
 }
 
 fn attempt_under(token: LeaseToken, key: &str, quarantined: bool) -> Attempt {
-    let lease = Lease {
-        token,
-        handler_key: key.to_owned(),
-        quarantined,
-        leased_at: Timestamp::from_micros(0),
-        expires_at: Timestamp::from_micros(1),
-        deliveries: Vec::new(),
-        unreadable: Vec::new(),
-    };
-    let message = Message {
-        id: MessageId::new(),
-        contract: "work".to_owned(),
-        version: 1,
-        payload: Payload::from_bytes(b"{}".to_vec()),
-        headers: Headers::default(),
-        idempotency_key: None,
-        ordering_key: None,
-        concurrency_key: None,
-        correlation_id: None,
-        causation_id: None,
-        tenant: String::new(),
-        deliver_by: None,
-    };
-    let delivery = Delivery::first(message, Timestamp::from_micros(0), key);
+    let lease = kit::lease(token, key, quarantined);
+    let delivery = kit::delivery(MessageId::new().as_u128(), key, None);
     Attempt::leased(delivery, HeldLease::new(&lease, Instant::now()))
 }
 
@@ -192,4 +173,96 @@ fn what_waits_too_long_or_has_no_handler_is_given_back() {
     assert!(buffer.stale(now).is_empty());
     assert_eq!(buffer.stale(now + LONGEST_WAIT).len(), 2);
     assert_eq!((buffer.queued(), buffer.take_all().len()), (0, 0));
+}
+
+#[test]
+fn a_batch_takes_the_next_one_of_each_run() {
+    let now = Instant::now();
+    let batch = Some(Batching { size: count(4), linger: Duration::ZERO });
+    let mut buffer = buffer(8, &[("work", HandlerOptions { batch, ..HandlerOptions::default() })]);
+    let ((one, ones), (_, others)) = (run(1..=3), run(4..=6));
+    for attempt in ones.into_iter().chain(others).chain([kit::attempt(7)]) {
+        assert!(buffer.push(attempt, now).is_none());
+    }
+    let (at, attempts) = buffer.next(now).unwrap();
+    assert_eq!(numbers(&attempts), [1, 4, 7]);
+    assert!(buffer.behind(at, &attempts).is_empty());
+    assert!(buffer.next(now).is_none(), "the others are behind them");
+    buffer.ended(at, None, Some(Duration::from_millis(1)));
+    buffer.queues[at].line.goes_on(&one, now);
+    assert_eq!(buffer.next(now).map(|(_, attempts)| numbers(&attempts)), Some(vec![2]));
+    assert_eq!(buffer.queued(), 3);
+}
+
+#[test]
+fn a_run_takes_one_call_and_others_run_beside_it() {
+    let now = Instant::now();
+    let mut buffer = buffer(2, &[("work", HandlerOptions::default())]);
+    let (lane, attempts) = run(1..=10);
+    for attempt in attempts.into_iter().chain([kit::attempt(20)]) {
+        assert!(buffer.push(attempt, now).is_none());
+    }
+    let begun: Vec<_> = std::iter::from_fn(|| buffer.next(now)).collect();
+    let begun: Vec<_> = begun.iter().flat_map(|(_, attempts)| numbers(attempts)).collect();
+    assert_eq!(begun, [1, 20]);
+    assert_eq!(numbers(&buffer.stop(0, &lane)), (2..=10).collect::<Vec<_>>());
+    assert_eq!(buffer.queued(), 0);
+}
+
+#[test]
+fn a_fast_handler_is_handed_the_next_ones_of_a_run_and_a_slow_one_or_one_with_a_rate_is_not() {
+    let now = Instant::now();
+    let rate = Some(Rate { count: count(100), per: Duration::from_secs(1) });
+    let handed = |took: Option<Duration>, options: HandlerOptions| {
+        let mut buffer = buffer(2, &[("work", options)]);
+        for attempt in run(1..=20).1 {
+            assert!(buffer.push(attempt, now).is_none());
+        }
+        if let Some(took) = took {
+            buffer.queues[0].throughput.ended(took);
+        }
+        let (at, attempts) = buffer.next(now).unwrap();
+        let behind = buffer.behind(at, &attempts);
+        assert_eq!(buffer.queued(), 19, "handed or not");
+        behind.len()
+    };
+    assert_eq!(handed(None, HandlerOptions::default()), 0);
+    assert_eq!(handed(Some(Duration::from_secs(1)), HandlerOptions::default()), 0);
+    assert_eq!(handed(Some(Duration::from_micros(500)), HandlerOptions::default()), 10);
+    assert_eq!(handed(Some(Duration::from_nanos(1)), HandlerOptions::default()), 19);
+    let limited = HandlerOptions { rate, ..HandlerOptions::default() };
+    assert_eq!(handed(Some(Duration::from_nanos(1)), limited), 0);
+}
+
+#[test]
+fn runs_are_asked_for_that_the_handler_does_in_time_and_few_of_one_that_nobody_knows() {
+    let now = Instant::now();
+    let mut buffer = buffer(64, &[("work", HandlerOptions::default())]);
+    let mut length = |took: Option<Duration>| {
+        if let Some(took) = took {
+            buffer.queues[0].throughput = Throughput::default();
+            buffer.queues[0].throughput.ended(took);
+        }
+        let (_, wanted) = buffer.wanted(0, now).remove(0);
+        (wanted.terms.runs.length.get(), wanted.terms.runs.lanes.get())
+    };
+    assert_eq!(length(None), (8, 64));
+    assert_eq!(length(Some(Duration::from_secs(3))), (3, 69));
+    assert_eq!(length(Some(Duration::from_mins(1))), (1, 64));
+    // The buffer of these tests is for a hundred, and as many more as can begin.
+    assert_eq!(length(Some(Duration::from_micros(2))), (164, 128));
+}
+
+#[test]
+fn what_is_behind_in_a_run_keeps_no_other_call_from_being_asked_for() {
+    let now = Instant::now();
+    let mut buffer = buffer(2, &[("work", HandlerOptions::default())]);
+    for attempt in run(1..=20).1 {
+        assert!(buffer.push(attempt, now).is_none());
+    }
+    assert!(buffer.next(now).is_some() && buffer.next(now).is_none());
+    assert_eq!(asked(&mut buffer, 0, now), [(0, 1)], "one more call can begin");
+    // Two calls of a fifth of a second are two within what is leased ahead, and the run is one of them.
+    buffer.queues[0].throughput.ended(Duration::from_millis(200));
+    assert_eq!(asked(&mut buffer, 0, now), [(0, 2)]);
 }

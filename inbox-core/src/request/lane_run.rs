@@ -1,0 +1,42 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// A run of a lane: deliveries under one lease that its worker executes and settles one after the other.
+/// Clones are one run.
+#[derive(Debug, Clone)]
+pub struct LaneRun(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    id: u64,
+    is_lost: AtomicBool,
+}
+
+impl LaneRun {
+    /// A run of its own.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "every call differs, so there is no default")]
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::new(State { id, is_lost: AtomicBool::new(false) }))
+    }
+
+    /// Which run it is, in this process.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// The settlement of one delivery was not written, or may not have been: what comes after that delivery
+    /// is not begun any more, and its settlements are not written.
+    pub fn lose(&self) {
+        self.0.is_lost.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was [lost](Self::lose).
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.0.is_lost.load(Ordering::Relaxed)
+    }
+}
