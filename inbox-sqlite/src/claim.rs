@@ -3,7 +3,9 @@ use inbox_core::message::Delivery;
 use inbox_core::store::{AfterDead, Lease, LeaseRequest, LeaseToken, Unreadable, Wanted};
 use rusqlite::{Connection, Result, params};
 
-use crate::look::{Ready, look, look_at_quarantined};
+use crate::look::look;
+use crate::quarantine::look_at_quarantined;
+use crate::ready::Ready;
 use crate::room::Room;
 use crate::row::blob;
 use crate::run::{Taken, take_runs};

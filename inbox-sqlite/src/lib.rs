@@ -23,6 +23,8 @@ mod maintain;
 mod migrate;
 mod new;
 mod options;
+mod quarantine;
+mod ready;
 mod reclaim;
 mod release;
 mod room;

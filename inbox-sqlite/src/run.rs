@@ -8,7 +8,7 @@ use inbox_core::store::{LeaseRequest, StoredMessage, Wanted};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::lanes::{LaneName, Touched};
-use crate::look::Ready;
+use crate::ready::Ready;
 use crate::row::{blob, stored_message};
 use crate::sql::sql;
 
@@ -69,7 +69,7 @@ fn run(
     } else {
         let LaneName { first_key, tenant, ordering_key } = lane;
         let mut select = connection.prepare_cached(sql!("lane_run"))?;
-        let of_lane = params![first_key, tenant, ordering_key, front.seq, length];
+        let of_lane = params![first_key, tenant, ordering_key, front.delivery.position, length];
         select.query_map(of_lane, Ready::read)?.collect::<Result<Vec<_>>>()?
     };
     let mut run: Vec<Taken> = Vec::new();
