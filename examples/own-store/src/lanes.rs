@@ -42,7 +42,10 @@ impl Table {
                 Place::Dead { blocks, .. } => *blocks,
                 Place::Unrouted { .. } | Place::Done { .. } => false,
             };
-            if let Some(lane) = self.lane_of(name).filter(|_| is_in_it) {
+            if !is_in_it {
+                continue;
+            }
+            if let Some(lane) = self.lane_of(name) {
                 let is_held = matches!(row.place, Place::Lease(_));
                 lanes.entry(lane).or_default().insert((!is_held, row.position, name.clone()));
             }
