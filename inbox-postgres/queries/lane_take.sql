@@ -18,6 +18,8 @@ next AS MATERIALIZED (
            AND (one.handler_key, one.version) IN (
                SELECT * FROM unnest($read_keys::text[], $read_versions::integer[])
            )
+           -- One message twice, under two keys that took the place of one: each in a run of its own.
+           AND row_number() OVER (PARTITION BY mine.lane, one.message_id ORDER BY one.position) = 1
            AND ($per_key::integer IS NULL OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key)
                OVER (PARTITION BY mine.lane ORDER BY one.position)) AS is_mine
     FROM first

@@ -24,9 +24,17 @@ CREATE UNIQUE INDEX inbox_message_idempotency
     ON inbox_message (tenant, contract, idempotency_key)
     WHERE idempotency_key IS NOT NULL;
 
--- Runnable now. `seq` is above those of all rows present, so it orders them. The columns of the keys are NULL
--- for messages without keys; `first_key` is that of the lane. A delivery that is behind another one of its
--- lane is in none of the indexes that workers look into, so a deep lane costs them nothing.
+-- The last position that was given to a delivery in its lane.
+CREATE TABLE inbox_position (
+    last            INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO inbox_position (last) VALUES (0);
+
+-- Runnable now. `seq` is above those of all rows present, so it orders them for workers. Of a message with an
+-- ordering key, `position` is the delivery's own in its lane: given once, when it is accepted or else first due,
+-- and carried by every move. `first_key` is the key by which its handler's lanes go. A delivery that is behind
+-- another one of its lane is in none of the indexes that workers look into, so a deep lane costs them nothing.
 CREATE TABLE inbox_ready (
     seq             INTEGER PRIMARY KEY,
     handler_key     TEXT    NOT NULL,
@@ -39,28 +47,34 @@ CREATE TABLE inbox_ready (
     -- Counters that go along through every move, as JSON.
     carry           TEXT,
     tenant          TEXT    NOT NULL DEFAULT '',
-    first_key       TEXT,
+    first_key       TEXT    NOT NULL DEFAULT '',
     ordering_key    TEXT,
     concurrency_key TEXT,
+    position        INTEGER,
     behind          INTEGER NOT NULL DEFAULT 0,
+    ordered         INTEGER NOT NULL AS (ordering_key IS NOT NULL),
     quarantined     INTEGER NOT NULL AS (crashes >= 2),
     CONSTRAINT ready_has_a_message CHECK (length(message_id) = 16),
     CONSTRAINT ready_has_a_handler CHECK (handler_key <> ''),
     CONSTRAINT ready_counts_from_zero CHECK (attempts >= 0 AND crashes >= 0),
-    CONSTRAINT ready_behind_is_a_flag CHECK (behind IN (0, 1))
+    CONSTRAINT ready_behind_is_a_flag CHECK (behind IN (0, 1)),
+    CONSTRAINT ready_has_a_position_in_its_lane CHECK ((ordering_key IS NULL) = (position IS NULL))
 ) STRICT;
 
 CREATE UNIQUE INDEX inbox_ready_delivery ON inbox_ready (message_id, handler_key);
 -- Ends with the version, so that rows this worker cannot read are passed over in the index.
-CREATE INDEX inbox_ready_order ON inbox_ready (handler_key, quarantined, priority DESC, seq, version)
+CREATE INDEX inbox_ready_order ON inbox_ready (handler_key, quarantined, ordered, priority DESC, seq, version)
     WHERE behind = 0;
 -- A worker for some tenants passes by what the others sent; where nobody has tenants, it costs nothing.
 CREATE INDEX inbox_ready_tenant
-    ON inbox_ready (tenant, handler_key, quarantined, priority DESC, seq, version)
+    ON inbox_ready (tenant, handler_key, quarantined, ordered, priority DESC, seq, version)
     WHERE tenant <> '' AND behind = 0;
 CREATE INDEX inbox_ready_quarantine ON inbox_ready (seq) WHERE quarantined = 1 AND behind = 0;
-CREATE INDEX inbox_ready_lane ON inbox_ready (first_key, tenant, ordering_key, behind, seq)
+CREATE INDEX inbox_ready_lane ON inbox_ready (first_key, tenant, ordering_key, position, handler_key)
     WHERE ordering_key IS NOT NULL;
+-- Of a lane, one is in front.
+CREATE UNIQUE INDEX inbox_ready_front ON inbox_ready (first_key, tenant, ordering_key)
+    WHERE behind = 0 AND ordering_key IS NOT NULL;
 
 -- One claim of one worker. It holds until it is reclaimed, and goes when nothing is held under it.
 CREATE TABLE inbox_lease (
@@ -82,7 +96,7 @@ CREATE TABLE inbox_lease (
 CREATE INDEX inbox_lease_expiry ON inbox_lease (expires_at);
 
 -- One delivery in flight. Deleting its row is the settlement, so it is the fence too. Limits are counted
--- here: there is one writer at a time.
+-- here, where a run of a lane counts as one: there is one writer at a time.
 CREATE TABLE inbox_held (
     token           BLOB    NOT NULL,
     message_id      BLOB    NOT NULL,
@@ -94,7 +108,9 @@ CREATE TABLE inbox_held (
     crashes         INTEGER NOT NULL,
     carry           TEXT,
     tenant          TEXT    NOT NULL,
+    ordering_key    TEXT,
     concurrency_key TEXT,
+    position        INTEGER,
     cancel          INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (token, message_id),
     CONSTRAINT held_has_a_message CHECK (length(message_id) = 16),
@@ -102,6 +118,8 @@ CREATE TABLE inbox_held (
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX inbox_held_delivery ON inbox_held (message_id, handler_key);
+CREATE INDEX inbox_held_lane ON inbox_held (first_key, tenant, ordering_key, position)
+    WHERE ordering_key IS NOT NULL;
 CREATE INDEX inbox_held_limit ON inbox_held (first_key, tenant, concurrency_key);
 
 -- Not runnable yet: until `due_at`, or, without a handler key, until its contract has a route.
@@ -117,37 +135,41 @@ CREATE TABLE inbox_waiting (
     due_at          INTEGER NOT NULL,
     reason          TEXT    NOT NULL,
     error           TEXT,
-    -- Where it waits for a route: its ordering key, and its turn.
-    tenant          TEXT,
+    tenant          TEXT    NOT NULL DEFAULT '',
+    first_key       TEXT    NOT NULL DEFAULT '',
     ordering_key    TEXT,
+    concurrency_key TEXT,
+    -- What waits for a retry keeps its own in its lane. What waits for a route has one whether it has a lane or not:
+    -- it is routed in that order. What is delayed is given one when it is due.
     position        INTEGER,
     PRIMARY KEY (message_id, handler_key),
     CONSTRAINT waiting_has_a_message CHECK (length(message_id) = 16),
     CONSTRAINT waiting_counts_from_zero CHECK (attempts >= 0 AND crashes >= 0),
     CONSTRAINT waiting_reason_is_known CHECK (reason IN ('delay', 'retry', 'no-route')),
     CONSTRAINT waiting_without_handler_is_for_a_route
-        CHECK ((handler_key = '') = (reason = 'no-route'))
+        CHECK ((handler_key = '') = (reason = 'no-route')),
+    CONSTRAINT waiting_for_its_start_has_no_position CHECK (reason <> 'delay' OR position IS NULL)
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX inbox_waiting_due ON inbox_waiting (due_at) WHERE handler_key <> '';
+CREATE INDEX inbox_waiting_lane ON inbox_waiting (first_key, tenant, ordering_key, position)
+    WHERE handler_key <> '' AND ordering_key IS NOT NULL AND position IS NOT NULL;
 CREATE INDEX inbox_waiting_route ON inbox_waiting (contract, position) WHERE handler_key = '';
 CREATE INDEX inbox_waiting_route_lane ON inbox_waiting (contract, tenant, ordering_key)
     WHERE handler_key = '' AND ordering_key IS NOT NULL;
 
--- An ordering key in use: the delivery that is its head, and that alone, may be leased. It keeps the lane
--- while it is held, waits for its retry or comes back from a worker that vanished; a dead one that is its
--- head blocks it. The primary key is what makes two in flight impossible.
+-- An ordering key in use, and the delivery whose turn it is: the oldest that is held, or else the oldest of those
+-- that are ready, wait for a retry, or are dead and block. While one is held, or where the oldest is not ready, nobody
+-- else has a turn. Which delivery that is follows from the tables; here is since when.
 CREATE TABLE inbox_lane (
-    handler_key     TEXT    NOT NULL,
+    first_key       TEXT    NOT NULL,
     tenant          TEXT    NOT NULL,
     ordering_key    TEXT    NOT NULL,
     message_id      BLOB    NOT NULL,
     head_key        TEXT    NOT NULL,
     since           INTEGER NOT NULL,
-    PRIMARY KEY (handler_key, tenant, ordering_key)
+    PRIMARY KEY (first_key, tenant, ordering_key)
 ) STRICT, WITHOUT ROWID;
-
-CREATE INDEX inbox_lane_head ON inbox_lane (message_id, head_key);
 
 -- What went wrong, also with attempts whose worker vanished.
 CREATE TABLE inbox_attempt (
@@ -174,8 +196,17 @@ CREATE TABLE inbox_dead (
     error_type      TEXT    NOT NULL,
     error           TEXT    NOT NULL,
     dead_at         INTEGER NOT NULL,
+    tenant          TEXT    NOT NULL DEFAULT '',
+    first_key       TEXT    NOT NULL DEFAULT '',
+    ordering_key    TEXT,
+    concurrency_key TEXT,
+    -- That in its lane, while it blocks it.
+    position        INTEGER,
     PRIMARY KEY (message_id, handler_key)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX inbox_dead_lane ON inbox_dead (first_key, tenant, ordering_key, position)
+    WHERE position IS NOT NULL;
 
 -- Settled for good.
 CREATE TABLE inbox_done (
@@ -204,6 +235,8 @@ CREATE TABLE inbox_route (
     first_key       TEXT    NOT NULL DEFAULT '',
     -- An operator closed it: then only an operator opens it.
     retired         INTEGER NOT NULL DEFAULT 0,
+    -- Whether what is behind a dead delivery in its lane waits: for those that no worker gives up.
+    blocks          INTEGER NOT NULL DEFAULT 1,
     PRIMARY KEY (contract, handler_key),
     CONSTRAINT route_has_a_handler CHECK (handler_key <> ''),
     CONSTRAINT route_retired_takes_nothing_new

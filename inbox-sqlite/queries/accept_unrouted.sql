@@ -1,7 +1,5 @@
--- nothing → waiting for a route, behind all of its contract that wait for one.
+-- nothing → waiting for a route.
 INSERT INTO inbox_waiting (
-    contract, version, priority, message_id, due_at, reason, tenant, ordering_key, position
+    contract, version, priority, message_id, tenant, ordering_key, concurrency_key, due_at, position, reason
 )
-VALUES (?1, ?2, ?3, ?4, ?5, 'no-route', ?6, ?7, (
-    SELECT coalesce(max(position), 0) + 1 FROM inbox_waiting WHERE handler_key = '' AND contract = ?1
-))
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'no-route')

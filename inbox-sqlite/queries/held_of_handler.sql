@@ -1,2 +1,10 @@
--- How many deliveries of a handler are held, as far as that matters.
-SELECT count(*) FROM (SELECT 1 FROM inbox_held WHERE first_key = ?1 LIMIT ?2)
+-- How many deliveries of a handler are held, as far as that matters. A run counts as one.
+SELECT count(*)
+FROM (
+    SELECT DISTINCT tenant, ordering_key,
+           CASE WHEN ordering_key IS NULL THEN message_id END,
+           CASE WHEN ordering_key IS NULL THEN handler_key END
+    FROM inbox_held
+    WHERE first_key = ?1
+    LIMIT ?2
+)

@@ -1,5 +1,10 @@
--- How many deliveries of a concurrency key are held, as far as that matters.
+-- How many deliveries of a concurrency key are held, as far as that matters. A run counts as one.
 SELECT count(*)
 FROM (
-    SELECT 1 FROM inbox_held WHERE first_key = ?1 AND tenant = ?2 AND concurrency_key = ?3 LIMIT ?4
+    SELECT DISTINCT ordering_key,
+           CASE WHEN ordering_key IS NULL THEN message_id END,
+           CASE WHEN ordering_key IS NULL THEN handler_key END
+    FROM inbox_held
+    WHERE first_key = ?1 AND tenant = ?2 AND concurrency_key = ?3
+    LIMIT ?4
 )

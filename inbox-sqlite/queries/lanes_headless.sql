@@ -41,7 +41,7 @@ WHERE NOT EXISTS (
 ) AND NOT EXISTS (
     SELECT 1
     FROM inbox_lane AS lane
-    WHERE lane.handler_key = line.first_key AND lane.tenant = line.tenant
+    WHERE lane.first_key = line.first_key AND lane.tenant = line.tenant
       AND lane.ordering_key = line.ordering_key
 )
 LIMIT ?1

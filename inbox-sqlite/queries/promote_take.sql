@@ -7,4 +7,5 @@ WHERE (message_id, handler_key) IN (
     ORDER BY due_at
     LIMIT ?2
 )
-RETURNING message_id, handler_key, version, priority, attempts, crashes, carry, due_at
+RETURNING message_id, handler_key, version, priority, attempts, crashes, carry, tenant, first_key,
+          ordering_key, concurrency_key, position, due_at

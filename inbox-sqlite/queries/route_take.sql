@@ -10,4 +10,4 @@ WHERE handler_key = '' AND message_id IN (
     ORDER BY contract, position
     LIMIT ?1
 )
-RETURNING message_id, version, priority, due_at, contract, position
+RETURNING message_id, version, priority, due_at, contract, position, tenant, ordering_key, concurrency_key

@@ -6,7 +6,7 @@ use inbox_core::store::Cancelled;
 use rusqlite::{Connection, Params, Result, params};
 
 use crate::delivery::Moving;
-use crate::lanes::LaneName;
+use crate::lanes::Touched;
 use crate::row::blob;
 use crate::sql::sql;
 use crate::wake::Turns;
@@ -19,14 +19,15 @@ pub(crate) fn cancel(
     now: Timestamp,
 ) -> Result<Turns<Cancelled>> {
     let id = blob(id.as_u128());
-    let (mut cancelled, mut freed) = (Cancelled::default(), false);
+    let (mut cancelled, mut lanes) = (Cancelled::default(), Touched::default());
     let mut taken = take(connection, sql!("act_take_ready"), params![id, handler_key])?;
     taken.extend(take(connection, sql!("act_take_waiting"), params![id, handler_key, true])?);
-    for (delivery, lane) in taken {
+    for delivery in &taken {
         cancelled.at_once += 1;
-        freed |= delivery.to_done(connection, DoneOutcome::Cancelled, now, now)?;
-        freed |= lane.map_or(Ok(false), |lane| lane.open(connection))?;
+        delivery.to_done(connection, DoneOutcome::Cancelled, now, now)?;
+        lanes.by(delivery);
     }
+    let freed = lanes.hand_on(connection, now)?;
     let mut ask = connection.prepare_cached(sql!("cancel_ask"))?;
     cancelled.asked = ask.execute(params![id, handler_key])? as u64;
     Ok(Turns { answer: cancelled, freed })
@@ -46,34 +47,28 @@ pub(crate) fn reschedule(
     let mut put_off = connection.prepare_cached(sql!("reschedule_waiting"))?;
     let put_off = put_off.execute(params![id, handler_key, due_at.as_micros(), waits])?;
     let mut moved = put_off as u64;
-    if waits {
-        for (delivery, lane) in take(connection, sql!("act_take_ready"), params![id, handler_key])?
-        {
-            delivery.to_waiting(connection, due_at, None)?;
-            lane.map_or(Ok(false), |lane| lane.open(connection))?;
-            moved += 1;
+    let taken = if waits {
+        take(connection, sql!("act_take_ready"), params![id, handler_key])?
+    } else {
+        let mut ready = connection.prepare_cached(sql!("reschedule_is_ready"))?;
+        let is_ready: i64 = ready.query_row(params![id, handler_key], |row| row.get(0))?;
+        moved += is_ready.unsigned_abs();
+        take(connection, sql!("act_take_waiting"), params![id, handler_key, false])?
+    };
+    let mut lanes = Touched::default();
+    for delivery in &taken {
+        match waits {
+            true => delivery.to_waiting(connection, due_at, None)?,
+            false => delivery.to_ready(connection)?,
         }
-        return Ok(moved);
-    }
-    let mut ready = connection.prepare_cached(sql!("reschedule_is_ready"))?;
-    let is_ready: i64 = ready.query_row(params![id, handler_key], |row| row.get(0))?;
-    moved += is_ready.unsigned_abs();
-    let parameters = params![id, handler_key, false];
-    for (delivery, _) in take(connection, sql!("act_take_waiting"), parameters)? {
-        delivery.to_ready(connection)?;
+        lanes.by(delivery);
         moved += 1;
     }
+    lanes.hand_on(connection, now)?;
     Ok(moved)
 }
 
-/// Deliveries that have left their table, each with the lane that it was ready in.
-fn take(
-    connection: &Connection,
-    take: &str,
-    parameters: impl Params,
-) -> Result<Vec<(Moving, Option<LaneName>)>> {
-    let mut take = connection.prepare_cached(take)?;
-    let taken =
-        take.query_map(parameters, |row| Ok((Moving::read(row)?, LaneName::read(row, 7)?)))?;
-    taken.collect()
+/// Deliveries that have left their table.
+fn take(connection: &Connection, take: &str, parameters: impl Params) -> Result<Vec<Moving>> {
+    connection.prepare_cached(take)?.query_map(parameters, Moving::read)?.collect()
 }

@@ -1,15 +1,14 @@
-use std::result::Result as StdResult;
-
 use inbox_core::Timestamp;
-use inbox_core::message::{Carry, Delivery, MessageId};
-use inbox_core::store::{
-    AfterDead, Lease, LeaseRequest, LeaseToken, StoredMessage, Unreadable, Wanted,
-};
-use rusqlite::{Connection, OptionalExtension as _, Result, params};
+use inbox_core::message::Delivery;
+use inbox_core::store::{AfterDead, Lease, LeaseRequest, LeaseToken, Unreadable, Wanted};
+use rusqlite::{Connection, Result, params};
 
-use crate::look::{Taken, take_quarantined, take_wanted};
+use crate::look::look;
+use crate::quarantine::look_at_quarantined;
+use crate::ready::Ready;
 use crate::room::Room;
-use crate::row::{blob, stored_message};
+use crate::row::blob;
+use crate::run::{Taken, take_runs};
 use crate::sql::sql;
 
 /// Claims what a worker wants: one lease for the quarantined deliveries that it allows, and one for each key.
@@ -21,15 +20,14 @@ pub(crate) fn claim(
     let claim = Claim { connection, request, now };
     let mut leases = Vec::new();
     if let Some(most) = request.quarantine
-        && let Some((wanted, room, taken)) = take_quarantined(connection, request, most.get())?
+        && let Some((wanted, room, found)) = look_at_quarantined(connection, request, most.get())?
     {
-        leases.extend(claim.hold(wanted, &room, taken, true)?);
+        leases.extend(claim.hold(wanted, &room, found, true)?);
     }
     for wanted in &request.wanted {
         let mut room = Room::of(connection, wanted)?;
-        let limit = room.of_fleet(wanted.limit.get())?;
-        let taken = take_wanted(connection, request, wanted, &mut room, limit)?;
-        leases.extend(claim.hold(wanted, &room, taken, false)?);
+        let found = look(connection, request, wanted, &mut room)?;
+        leases.extend(claim.hold(wanted, &room, found, false)?);
     }
     Ok(leases)
 }
@@ -42,30 +40,21 @@ struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// Puts rows that left `ready` under one lease; nothing, if there are none. A row goes back behind if
-    /// another delivery is the head of its lane.
+    /// Puts what was found, and the runs that it begins, under one lease; nothing, if there are none.
     fn hold(
         &self,
         wanted: &Wanted,
         room: &Room<'_>,
-        taken: Vec<Taken>,
+        found: Vec<Ready>,
         quarantined: bool,
     ) -> Result<Option<Lease>> {
-        let mut entered = Vec::new();
-        for row in taken {
-            match &row.lane {
-                Some(lane) if !lane.enter(self.connection, &row.delivery, self.now)? => {
-                    row.delivery.to_ready(self.connection)?;
-                }
-                _ => entered.push(row),
-            }
-        }
-        if entered.is_empty() {
+        let taken = take_runs(self.connection, self.request, wanted, found, self.now)?;
+        if taken.is_empty() {
             return Ok(None);
         }
-        let mut lease = self.begin(wanted, quarantined, entered.len() == 1)?;
-        for row in entered {
-            self.add(&mut lease, room, row)?;
+        let mut lease = self.begin(wanted, quarantined, taken.len() == 1)?;
+        for one in taken {
+            self.add(&mut lease, room, one)?;
         }
         Ok(Some(lease))
     }
@@ -96,10 +85,11 @@ impl Claim<'_> {
     }
 
     /// (ready) → held.
-    fn add(&self, lease: &mut Lease, room: &Room<'_>, row: Taken) -> Result<()> {
-        let Taken { delivery, tenant, lane, concurrency_key } = row;
+    fn add(&self, lease: &mut Lease, room: &Room<'_>, taken: Taken) -> Result<()> {
+        let Taken { ready: Ready { delivery, .. }, stored } = taken;
         let (message_id, attempt) = (delivery.message_id, delivery.attempts.saturating_add(1));
-        let shares = lane.is_some() || room.is_limited(concurrency_key.as_deref());
+        let shares =
+            delivery.ordering_key.is_some() || room.is_limited(delivery.concurrency_key.as_deref());
         self.connection.prepare_cached(sql!("lease_hold"))?.execute(params![
             blob(lease.token.as_u128()),
             delivery.id(),
@@ -109,17 +99,13 @@ impl Claim<'_> {
             attempt,
             delivery.crashes,
             delivery.carry,
+            delivery.tenant,
             room.first_key,
-            tenant,
-            concurrency_key,
+            delivery.ordering_key,
+            delivery.concurrency_key,
+            delivery.position,
         ])?;
-        let read = message(self.connection, message_id)?.and_then(|stored| {
-            let carry = Carry::from_json(delivery.carry.as_deref());
-            let unreadable =
-                |error| format!("the carry of message {message_id} cannot be read: {error}");
-            Ok((stored, carry.map_err(unreadable)?))
-        });
-        match read {
+        match stored {
             Ok((stored, carry)) => lease.deliveries.push(Delivery {
                 message: stored.message,
                 accepted_at: stored.accepted_at,
@@ -131,16 +117,5 @@ impl Claim<'_> {
             Err(reason) => lease.unreadable.push(Unreadable { message_id, reason }),
         }
         Ok(())
-    }
-}
-
-/// The message, or what is wrong with its row. A damaged row must not keep others from their turn.
-fn message(connection: &Connection, id: MessageId) -> Result<StdResult<StoredMessage, String>> {
-    let mut select = connection.prepare_cached(sql!("message"))?;
-    match select.query_row([blob(id.as_u128())], stored_message).optional() {
-        Ok(Some(stored)) => Ok(Ok(stored)),
-        Ok(None) => Ok(Err(format!("message {id} is gone: its row was deleted"))),
-        Err(error) if error.sqlite_error().is_some() => Err(error),
-        Err(error) => Ok(Err(format!("the row of message {id} cannot be read: {error}"))),
     }
 }

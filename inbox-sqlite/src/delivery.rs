@@ -3,12 +3,12 @@ use inbox_core::message::MessageId;
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport};
 use rusqlite::{Connection, Result, Row, params};
 
-use crate::lanes::hand_on;
-use crate::ready::make_ready;
+use crate::lanes::LaneName;
 use crate::row::{blob, message_id};
 use crate::sql::sql;
 
 /// A delivery that has left its table, to go to another one in the same transaction, with all it takes along.
+/// Whoever moves it hands on its lane.
 pub(crate) struct Moving {
     pub(crate) message_id: MessageId,
     pub(crate) handler_key: String,
@@ -19,7 +19,16 @@ pub(crate) struct Moving {
     pub(crate) crashes: u32,
     /// As it is stored: nothing here looks into it.
     pub(crate) carry: Option<String>,
+    pub(crate) tenant: String,
+    pub(crate) first_key: String,
+    pub(crate) ordering_key: Option<String>,
+    pub(crate) concurrency_key: Option<String>,
+    /// That in its lane, if it has been given one that still counts.
+    pub(crate) position: Option<i64>,
 }
+
+/// So many columns has a [`Moving`].
+pub(crate) const COLUMNS: usize = 12;
 
 impl Moving {
     /// Reads the columns that every statement returns first which takes deliveries from a table.
@@ -32,6 +41,11 @@ impl Moving {
             attempts: row.get(4)?,
             crashes: row.get(5)?,
             carry: row.get(6)?,
+            tenant: row.get(7)?,
+            first_key: row.get(8)?,
+            ordering_key: row.get(9)?,
+            concurrency_key: row.get(10)?,
+            position: row.get(11)?,
         })
     }
 
@@ -39,20 +53,40 @@ impl Moving {
         blob(self.message_id.as_u128())
     }
 
+    pub(crate) fn lane(&self) -> Option<LaneName> {
+        let ordering_key = self.ordering_key.clone()?;
+        Some(LaneName {
+            first_key: self.first_key.clone(),
+            tenant: self.tenant.clone(),
+            ordering_key,
+        })
+    }
+
+    /// One of a lane keeps its position; one without begins anew, behind all others.
     pub(crate) fn to_ready(&self, connection: &Connection) -> Result<()> {
-        let parameters = params![
+        let position = match (&self.ordering_key, self.position) {
+            (Some(_), None) => Some(next_position(connection)?),
+            (Some(_), position) => position,
+            (None, _) => None,
+        };
+        connection.prepare_cached(sql!("move_to_ready"))?.execute(params![
             self.id(),
             self.handler_key,
             self.version,
             self.priority,
             self.attempts,
             self.crashes,
-            self.carry
-        ];
-        make_ready(connection, sql!("move_to_ready"), parameters).map(drop)
+            self.carry,
+            self.tenant,
+            self.first_key,
+            self.ordering_key,
+            self.concurrency_key,
+            position
+        ])?;
+        Ok(())
     }
 
-    /// Waits until `due_at`, for a delay or, after an error, for a retry.
+    /// Waits until `due_at`: after an error for a retry, and otherwise to begin only then.
     pub(crate) fn to_waiting(
         &self,
         connection: &Connection,
@@ -67,6 +101,11 @@ impl Moving {
             self.attempts,
             self.crashes,
             self.carry,
+            self.tenant,
+            self.first_key,
+            self.ordering_key,
+            self.concurrency_key,
+            self.position.filter(|_| error.is_some()),
             due_at.as_micros(),
             if error.is_some() { "retry" } else { "delay" },
             error.map(|error| &error.text)
@@ -74,9 +113,11 @@ impl Moving {
         Ok(())
     }
 
+    /// If it `blocks`, what is behind it in its lane waits for what is decided about it.
     pub(crate) fn to_dead(
         &self,
         connection: &Connection,
+        blocks: bool,
         reason: DeadReason,
         error: &ErrorReport,
         now: Timestamp,
@@ -87,6 +128,11 @@ impl Moving {
             self.version,
             self.priority,
             self.attempts,
+            self.tenant,
+            self.first_key,
+            self.ordering_key,
+            self.concurrency_key,
+            self.position.filter(|_| blocks),
             reason.as_str(),
             error.error_type,
             error.text,
@@ -95,14 +141,13 @@ impl Moving {
         Ok(())
     }
 
-    /// Hands its lane on too. Answers whether another delivery has its turn because of that.
     pub(crate) fn to_done(
         &self,
         connection: &Connection,
         outcome: DoneOutcome,
         began: Timestamp,
         now: Timestamp,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let took = now.as_micros().saturating_sub(began.as_micros()).max(0);
         connection.prepare_cached(sql!("move_to_done"))?.execute(params![
             self.id(),
@@ -112,6 +157,11 @@ impl Moving {
             took,
             now.as_micros()
         ])?;
-        hand_on(connection, self.id(), &self.handler_key, now)
+        Ok(())
     }
+}
+
+/// A position that is behind all that were given before.
+pub(crate) fn next_position(connection: &Connection) -> Result<i64> {
+    connection.prepare_cached(sql!("position_next"))?.query_row([], |row| row.get(0))
 }

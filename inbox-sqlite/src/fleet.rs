@@ -8,7 +8,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Error, Result, Row, params};
 
 use crate::delivery::Moving;
-use crate::lanes::LaneName;
+use crate::lanes::Touched;
 use crate::row::timestamp;
 use crate::sql::sql;
 
@@ -86,13 +86,21 @@ pub(crate) fn give_up_orphans(
     let mut mark = connection.prepare_cached(sql!("orphan_mark"))?;
     mark.execute(params![keys, now.as_micros(), alive_since])?;
     let mut due = connection.prepare_cached(sql!("orphan_due"))?;
-    let due = due.query_map([before(now, grace)], |row| row.get(0))?;
-    let due = due.collect::<Result<Vec<String>>>()?;
+    let due = due.query_map([before(now, grace)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let due = due.collect::<Result<Vec<(String, bool)>>>()?;
     let live: Vec<String> = serde_json::from_str(&keys).unwrap_or_default();
     let mut dead = Vec::new();
-    for handler_key in due {
-        let left = limit.saturating_sub(u32::try_from(dead.len()).unwrap_or(limit));
-        dead.extend(give_up(connection, &handler_key, &live, left, now)?);
+    for (handler_key, blocks) in due {
+        let error = ErrorReport::orphaned(&handler_key, &live);
+        // Where a dead one lets its lane pass, the next of it is an orphan too.
+        loop {
+            let left = limit.saturating_sub(u32::try_from(dead.len()).unwrap_or(limit));
+            let taken = give_up(connection, &handler_key, blocks, &error, left, now)?;
+            if taken.is_empty() {
+                break;
+            }
+            dead.extend(taken);
+        }
     }
     Ok(dead)
 }
@@ -100,24 +108,21 @@ pub(crate) fn give_up_orphans(
 fn give_up(
     connection: &Connection,
     handler_key: &str,
-    live: &[String],
+    blocks: bool,
+    error: &ErrorReport,
     limit: u32,
     now: Timestamp,
 ) -> Result<Vec<DeadDelivery>> {
     let mut take = connection.prepare_cached(sql!("orphan_take"))?;
-    let taken = take.query_map(params![handler_key, limit], |row| {
-        Ok((Moving::read(row)?, LaneName::read(row, 7)?))
-    })?;
+    let taken = take.query_map(params![handler_key, limit], Moving::read)?;
     let taken = taken.collect::<Result<Vec<_>>>()?;
-    let error = ErrorReport::orphaned(handler_key, live);
-    for (delivery, lane) in &taken {
-        // It keeps its turn: what comes after it waits for what is decided about it.
-        if let Some(lane) = lane {
-            lane.enter(connection, delivery, now)?;
-        }
-        delivery.to_dead(connection, DeadReason::Orphaned, &error, now)?;
+    let mut lanes = Touched::default();
+    for delivery in &taken {
+        delivery.to_dead(connection, blocks, DeadReason::Orphaned, error, now)?;
+        lanes.by(delivery);
     }
-    let named = |(Moving { message_id, handler_key, attempts, .. }, _)| DeadDelivery {
+    lanes.hand_on(connection, now)?;
+    let named = |Moving { message_id, handler_key, attempts, .. }| DeadDelivery {
         message_id,
         handler_key,
         attempts,

@@ -4,7 +4,8 @@ use inbox_core::settle::{DoneOutcome, ErrorReport};
 use inbox_core::store::{DeliveryState, LeaseToken};
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
 
-use crate::delivery::Moving;
+use crate::delivery::{COLUMNS, Moving};
+use crate::lanes::LaneName;
 use crate::row::{blob, timestamp};
 use crate::sql::sql;
 
@@ -30,7 +31,7 @@ pub(crate) struct Held {
 
 impl Held {
     fn read(row: &Row<'_>) -> Result<Self> {
-        Ok(Self { delivery: Moving::read(row)?, cancelled: row.get(7)? })
+        Ok(Self { delivery: Moving::read(row)?, cancelled: row.get(COLUMNS)? })
     }
 }
 
@@ -77,7 +78,18 @@ impl LeaseRow {
         let mut take = connection.prepare_cached(sql!("held_take_all"))?;
         // To SQLite, less than nothing is no limit.
         let limit = limit.map_or(-1, i64::from);
-        take.query_map(params![self.token, limit], Held::read)?.collect()
+        let taken = take.query_map(params![self.token, limit], Held::read)?;
+        let mut taken = taken.collect::<Result<Vec<_>>>()?;
+        // RETURNING promises no order.
+        taken.sort_by_key(|held| held.delivery.position);
+        Ok(taken)
+    }
+
+    /// Whether it still holds any of a lane.
+    pub(crate) fn holds(&self, connection: &Connection, lane: &LaneName) -> Result<bool> {
+        let LaneName { first_key, tenant, ordering_key } = lane;
+        let mut select = connection.prepare_cached(sql!("held_of_lane"))?;
+        select.query_row(params![self.token, first_key, tenant, ordering_key], |row| row.get(0))
     }
 
     /// Takes at most so many of what it holds from its worker, who cannot renew it any more.
@@ -101,7 +113,7 @@ impl LeaseRow {
         outcome: DoneOutcome,
         now: Timestamp,
     ) -> Result<()> {
-        delivery.to_done(connection, outcome, self.leased_at, now).map(drop)
+        delivery.to_done(connection, outcome, self.leased_at, now)
     }
 
     /// Returns a delivery as it came, unless someone wants no other attempt. Answers its state.

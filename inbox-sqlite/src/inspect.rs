@@ -15,6 +15,7 @@ use rusqlite::{Connection, Error, OptionalExtension as _, Result, Row, params};
 use crate::act::{cancel, reschedule};
 use crate::delivery::Moving;
 use crate::lane_acts;
+use crate::lanes::Touched;
 use crate::row::{blob, message_id, optional_timestamp, stored_message, timestamp};
 use crate::sql::sql;
 use crate::{SqliteStore, fleet, routes};
@@ -45,9 +46,11 @@ impl Inspect for SqliteStore {
         }))
     }
 
-    fn retry(&self, id: MessageId, handler_key: &str, _: Now) -> StoreFuture<'_, bool> {
+    fn retry(&self, id: MessageId, handler_key: &str, now: Now) -> StoreFuture<'_, bool> {
         let handler_key = handler_key.to_owned();
-        Box::pin(self.write_and_ring(move |connection| retry(connection, id, &handler_key)))
+        Box::pin(self.write_and_ring(move |connection| {
+            retry(connection, id, &handler_key, now.or_else(Timestamp::now))
+        }))
     }
 
     fn cancel(
@@ -147,12 +150,21 @@ fn list(connection: &Connection, filter: &DeliveryFilter) -> Result<Page> {
     Ok(Page::of(found.collect::<Result<_>>()?, size))
 }
 
-fn retry(connection: &Connection, id: MessageId, handler_key: &str) -> Result<bool> {
+fn retry(
+    connection: &Connection,
+    id: MessageId,
+    handler_key: &str,
+    now: Timestamp,
+) -> Result<bool> {
     let mut take = connection.prepare_cached(sql!("retry_take"))?;
     let taken =
         take.query_row(params![blob(id.as_u128()), handler_key], Moving::read).optional()?;
-    taken.as_ref().map(|delivery| delivery.to_ready(connection)).transpose()?;
-    Ok(taken.is_some())
+    let Some(delivery) = taken else { return Ok(false) };
+    delivery.to_ready(connection)?;
+    let mut lanes = Touched::default();
+    lanes.by(&delivery);
+    lanes.hand_on(connection, now)?;
+    Ok(true)
 }
 
 fn delivery(row: &Row<'_>) -> Result<DeliveryRecord> {

@@ -2,10 +2,10 @@
 
 use inbox_core::Timestamp;
 use inbox_core::store::{Lane, LaneFilter, LaneRecord};
-use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
+use rusqlite::{Connection, Result, Row, params};
 
 use crate::inspect::state;
-use crate::lanes::{LaneName, hand_on};
+use crate::lanes::{LaneName, Touched};
 use crate::row::{message_id, timestamp};
 use crate::sql::sql;
 
@@ -29,33 +29,30 @@ fn record(row: &Row<'_>) -> Result<LaneRecord> {
 pub(crate) fn let_pass(connection: &Connection, lane: &Lane, now: Timestamp) -> Result<bool> {
     let mut first = connection.prepare_cached(sql!("first_key"))?;
     let first_key: String = first.query_row([&lane.handler_key], |row| row.get(0))?;
-    let mut select = connection.prepare_cached(sql!("lane_blocked_by"))?;
-    let name = [&first_key, &lane.tenant, &lane.ordering_key];
-    let head: Option<([u8; 16], String)> =
-        select.query_row(name, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let Some((id, key)) = head else { return Ok(false) };
-    hand_on(connection, id, &key, now)?;
+    let mut unblock = connection.prepare_cached(sql!("lane_unblock"))?;
+    if unblock.execute([&first_key, &lane.tenant, &lane.ordering_key])? == 0 {
+        return Ok(false);
+    }
+    let (tenant, ordering_key) = (lane.tenant.clone(), lane.ordering_key.clone());
+    let mut lanes = Touched::default();
+    lanes.add(LaneName { first_key, tenant, ordering_key });
+    lanes.hand_on(connection, now)?;
     Ok(true)
 }
 
 /// Brings back lanes that nobody would. Verbs are transactions, so this is for what was changed by hand.
 pub(crate) fn mend(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
-    let mut lost = connection.prepare_cached(sql!("lanes_lost"))?;
-    let lost = lost.query_map([limit], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let lost = lost.collect::<Result<Vec<([u8; 16], String)>>>()?;
-    for (id, key) in &lost {
-        hand_on(connection, *id, key, now)?;
+    let (mut mended, mut lanes) = (0_u64, Touched::default());
+    for broken in [sql!("lanes_lost"), sql!("lanes_headless")] {
+        let mut select = connection.prepare_cached(broken)?;
+        for lane in select.query_map([limit], LaneName::read)? {
+            lanes.add(lane?);
+            mended += 1;
+        }
     }
-    let mut headless = connection.prepare_cached(sql!("lanes_headless"))?;
-    let headless = headless.query_map([limit], |row| LaneName::read(row, 0))?;
-    let headless = headless.collect::<Result<Vec<_>>>()?;
-    for lane in headless.iter().flatten() {
-        lane.open(connection)?;
-    }
-    let hidden = connection.prepare_cached(sql!("lanes_hidden"))?.execute([limit])?;
-    let mended = lost.len() + headless.len() + hidden;
+    lanes.hand_on(connection, now)?;
     if mended > 0 {
         tracing::warn!(lanes = mended, "lanes without a head go on");
     }
-    Ok(mended as u64)
+    Ok(mended)
 }

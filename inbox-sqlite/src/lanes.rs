@@ -1,12 +1,15 @@
-//! Lanes: who is at the head of each, and who comes next.
+//! Lanes: whose turn it is in each.
+
+use std::collections::BTreeSet;
 
 use inbox_core::Timestamp;
-use rusqlite::{Connection, OptionalExtension as _, Result, Row, params};
+use rusqlite::{Connection, Result, Row, params};
 
 use crate::delivery::Moving;
 use crate::sql::sql;
 
 /// Names a lane by the key that its handler had first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LaneName {
     pub(crate) first_key: String,
     pub(crate) tenant: String,
@@ -14,64 +17,97 @@ pub(crate) struct LaneName {
 }
 
 impl LaneName {
-    /// Reads first key, tenant and ordering key; nothing, if there is no ordering key.
-    pub(crate) fn read(row: &Row<'_>, at: usize) -> Result<Option<Self>> {
-        let Some(ordering_key) = row.get(at + 2)? else { return Ok(None) };
-        Ok(Some(Self { first_key: row.get(at)?, tenant: row.get(at + 1)?, ordering_key }))
+    /// Reads first key, tenant and ordering key.
+    pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
+        Ok(Self { first_key: row.get(0)?, tenant: row.get(1)?, ordering_key: row.get(2)? })
     }
 
-    /// Makes a delivery that is leased the head. Answers whether it is: nobody else may be.
-    pub(crate) fn enter(
+    /// Gives the lane to the lease that takes the delivery in front. Answers whether it is so: while another lease
+    /// holds any of the lane, it is not.
+    pub(crate) fn win(
         &self,
         connection: &Connection,
-        delivery: &Moving,
+        front: &Moving,
         now: Timestamp,
     ) -> Result<bool> {
         let Self { first_key, tenant, ordering_key } = self;
-        let (id, head_key) = (delivery.id(), &delivery.handler_key);
-        let mut enter = connection.prepare_cached(sql!("lane_enter"))?;
+        let (id, head_key) = (front.id(), &front.handler_key);
+        let mut win = connection.prepare_cached(sql!("lane_win"))?;
         let is_head = params![first_key, tenant, ordering_key, id, head_key, now.as_micros()];
-        Ok(enter.execute(is_head)? > 0)
+        Ok(win.execute(is_head)? > 0)
     }
 
-    /// Brings the oldest to the front, if the lane has neither a head nor a front.
-    pub(crate) fn open(&self, connection: &Connection) -> Result<bool> {
+    /// Says anew whose turn it is, from where the deliveries of the lane are: this is the rule of the order. Answers
+    /// whether one is in front, for a worker to lease.
+    fn hand_on(&self, connection: &Connection, now: Timestamp) -> Result<bool> {
         let Self { first_key, tenant, ordering_key } = self;
-        let mut open = connection.prepare_cached(sql!("lane_open"))?;
-        Ok(open.execute([first_key, tenant, ordering_key])? > 0)
-    }
-
-    /// Makes the oldest the head, or ends the lane. Answers whether there is one.
-    fn pass(&self, connection: &Connection, now: Timestamp) -> Result<bool> {
-        let Self { first_key, tenant, ordering_key } = self;
-        let mut next = connection.prepare_cached(sql!("lane_next"))?;
-        let next: Option<([u8; 16], String)> = next
-            .query_row([first_key, tenant, ordering_key], |row| Ok((row.get(0)?, row.get(1)?)))
-            .optional()?;
-        let Some((id, key)) = next else {
-            let mut end = connection.prepare_cached(sql!("lane_end"))?;
-            end.execute([first_key, tenant, ordering_key])?;
-            return Ok(false);
-        };
-        let mut pass = connection.prepare_cached(sql!("lane_pass"))?;
-        pass.execute(params![first_key, tenant, ordering_key, id, key, now.as_micros()])?;
-        Ok(true)
+        let name = [first_key, tenant, ordering_key];
+        let mut select = connection.prepare_cached(sql!("lane_state"))?;
+        let state = select.query_row(name, State::read)?;
+        if state.front != state.ready {
+            let mut front = connection.prepare_cached(sql!("lane_front"))?;
+            // Of a lane there is room for one in front.
+            for (seq, behind) in [(state.front, true), (state.ready, false)] {
+                seq.map(|seq| front.execute(params![seq, behind])).transpose()?;
+            }
+        }
+        match state.head {
+            // A lane that nobody has begun is not in use.
+            Some(_) if state.is_noted || (!state.has_row && state.ready.is_some()) => {}
+            Some((id, key)) => {
+                let mut turn = connection.prepare_cached(sql!("lane_turn"))?;
+                let head = params![first_key, tenant, ordering_key, id, key, now.as_micros()];
+                turn.execute(head)?;
+            }
+            None if state.has_row => {
+                connection.prepare_cached(sql!("lane_end"))?.execute(name)?;
+            }
+            None => {}
+        }
+        Ok(state.ready.is_some())
     }
 }
 
-/// Hands on the lane of a delivery that has come to its end, if it was the head of one. Answers whether
-/// someone else has a turn because of it.
-pub(crate) fn hand_on(
-    connection: &Connection,
-    id: [u8; 16],
-    head_key: &str,
-    now: Timestamp,
-) -> Result<bool> {
-    let mut select = connection.prepare_cached(sql!("lane_of_head"))?;
-    let lanes = select.query_map(params![id, head_key], |row| LaneName::read(row, 0))?;
-    let mut has_next = false;
-    for lane in lanes.collect::<Result<Vec<_>>>()?.into_iter().flatten() {
-        has_next |= lane.pass(connection, now)?;
+/// A lane as it is, and as it was noted.
+struct State {
+    head: Option<([u8; 16], String)>,
+    /// The head, if it is ready.
+    ready: Option<i64>,
+    /// Which one workers see.
+    front: Option<i64>,
+    has_row: bool,
+    is_noted: bool,
+}
+
+impl State {
+    fn read(row: &Row<'_>) -> Result<Self> {
+        let id: Option<[u8; 16]> = row.get(0)?;
+        let head = id.map(|id| row.get(1).map(|key| (id, key))).transpose()?;
+        let (ready, front) = (row.get(2)?, row.get(3)?);
+        Ok(Self { head, ready, front, has_row: row.get(4)?, is_noted: row.get(5)? })
     }
-    Ok(has_next)
+}
+
+/// The lanes in which a call has moved something. They are handed on at its end, each once.
+#[derive(Default)]
+pub(crate) struct Touched(BTreeSet<LaneName>);
+
+impl Touched {
+    /// The lane of a delivery, if it has one.
+    pub(crate) fn by(&mut self, delivery: &Moving) {
+        self.0.extend(delivery.lane());
+    }
+
+    pub(crate) fn add(&mut self, lane: LaneName) {
+        self.0.insert(lane);
+    }
+
+    /// Answers whether in any of them one is in front now.
+    pub(crate) fn hand_on(self, connection: &Connection, now: Timestamp) -> Result<bool> {
+        let mut is_any = false;
+        for lane in self.0 {
+            is_any |= lane.hand_on(connection, now)?;
+        }
+        Ok(is_any)
+    }
 }

@@ -2,9 +2,11 @@
 //! that live on one machine.
 //!
 //! Read in the order a message travels: `schedule` (accept, within a caller's transaction too),
-//! `lease`, `settle`; then `maintain` and `inspect`. Each statement is a file in `queries`. What writes
-//! runs on one thread of the store's own (`thread`), which groups what arrives together into one
-//! commit; what only reads has a thread beside it. Several processes may use one file; each waits for the other's writes.
+//! `lease` (`look` is what a claim sees, `run` what it takes of a lane), `settle`; then `maintain` and
+//! `inspect`. Whose turn it is in a lane is decided in `lanes` alone. Each statement is a file in `queries`.
+//! What writes runs on one thread of the store's own (`thread`), which groups what arrives together into one
+//! commit; what only reads has a thread beside it. Several processes may use one file; each waits for the
+//! other's writes.
 
 mod act;
 mod call;
@@ -21,13 +23,16 @@ mod lease;
 mod look;
 mod maintain;
 mod migrate;
+mod new;
 mod options;
+mod quarantine;
 mod ready;
 mod reclaim;
 mod release;
 mod room;
 mod routes;
 mod row;
+mod run;
 mod schedule;
 mod settle;
 mod sql;

@@ -7,11 +7,13 @@ use inbox_core::store::{
 use inbox_core::{Now, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
-use crate::delivery::Moving;
+use crate::delivery::{COLUMNS, Moving};
+use crate::lanes::Touched;
+use crate::new::New;
 use crate::reclaim::reclaim;
 use crate::row::timestamp;
 use crate::sql::sql;
-use crate::{SqliteStore, fleet, lane_acts, routes, schedule};
+use crate::{SqliteStore, fleet, lane_acts, routes};
 
 /// Rows that one transaction moves while a handler registers.
 const PAGE: u32 = 1_000;
@@ -107,15 +109,23 @@ impl SqliteStore {
 fn route(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
     let mut take = connection.prepare_cached(sql!("route_take"))?;
     let taken = take.query_map([limit], |row| {
-        let (id, version, priority): ([u8; 16], u32, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (contract, position): (String, i64) = (row.get(4)?, row.get(5)?);
-        Ok((position, id, version, priority, timestamp(row, 3)?, contract))
+        Ok(New {
+            message_id: row.get(0)?,
+            version: row.get(1)?,
+            priority: row.get(2)?,
+            due_at: timestamp(row, 3)?,
+            contract: row.get(4)?,
+            position: row.get(5)?,
+            tenant: row.get(6)?,
+            ordering_key: row.get(7)?,
+            concurrency_key: row.get(8)?,
+        })
     })?;
     let mut taken = taken.collect::<Result<Vec<_>>>()?;
     // RETURNING promises no order.
-    taken.sort_by_key(|(position, ..)| *position);
-    for (_, id, version, priority, due_at, contract) in &taken {
-        schedule::route(connection, contract, *version, *priority, *id, *due_at, now)?;
+    taken.sort_by_key(|new| new.position);
+    for new in &mut taken {
+        new.route(connection, now)?;
     }
     Ok(taken.len() as u64)
 }
@@ -123,11 +133,16 @@ fn route(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
 fn promote(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
     let mut take = connection.prepare_cached(sql!("promote_take"))?;
     let taken = take.query_map(params![now.as_micros(), limit], |row| {
-        Ok((timestamp(row, 7)?, Moving::read(row)?))
+        Ok((timestamp(row, COLUMNS)?, Moving::read(row)?))
     })?;
     let mut taken = taken.collect::<Result<Vec<_>>>()?;
     // The one that waited longest is first; of those that waited equally long, the oldest.
     taken.sort_by_key(|(due_at, delivery)| (*due_at, delivery.message_id));
-    taken.iter().try_for_each(|(_, delivery)| delivery.to_ready(connection))?;
+    let mut lanes = Touched::default();
+    for (_, delivery) in &taken {
+        delivery.to_ready(connection)?;
+        lanes.by(delivery);
+    }
+    lanes.hand_on(connection, now)?;
     Ok(taken.len() as u64)
 }

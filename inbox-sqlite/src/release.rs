@@ -5,6 +5,7 @@ use tokio::sync::mpsc;
 
 use crate::call::Unattended;
 use crate::held::LeaseRow;
+use crate::lanes::Touched;
 use crate::thread::{Calls, Task};
 use crate::wake::Turns;
 
@@ -16,16 +17,18 @@ pub(crate) fn release(
     now: Now,
 ) -> Result<Turns<u64>> {
     let now = now.or_else(Timestamp::now);
-    let mut released = Turns { answer: 0, freed: false };
+    let (mut released, mut lanes) = (Turns { answer: 0, freed: false }, Touched::default());
     for token in tokens {
         let Some(lease) = LeaseRow::find(connection, *token)? else { continue };
         for held in lease.take_all(connection, None)? {
+            lanes.by(&held.delivery);
             let state = lease.give_back(connection, held, now)?;
             released.answer += u64::from(state == DeliveryState::Pending);
             released.freed = true;
         }
         lease.end(connection)?;
     }
+    lanes.hand_on(connection, now)?;
     Ok(released)
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use inbox_core::store::{Terms, Wanted};
 use rusqlite::{Connection, Result, params};
 
+use crate::delivery::Moving;
 use crate::sql::sql;
 
 /// The room that one handler's terms leave. Whoever asks holds the file's only place to write, so it stays as
@@ -13,7 +14,7 @@ pub(crate) struct Room<'a> {
     connection: &'a Connection,
     pub(crate) first_key: String,
     terms: Terms,
-    /// How many of a tenant's concurrency key are held.
+    /// How many units of a tenant's concurrency key are held.
     held: HashMap<(String, String), u32>,
 }
 
@@ -29,7 +30,7 @@ impl<'a> Room<'a> {
         self.terms.fleet.is_some() || (self.terms.per_key.is_some() && concurrency_key.is_some())
     }
 
-    /// How many of `limit` the fleet may hold besides what it holds.
+    /// How many units of `limit` the fleet may hold besides what it holds.
     pub(crate) fn of_fleet(&self, limit: u32) -> Result<u32> {
         let Some(fleet) = self.terms.fleet else { return Ok(limit) };
         let mut count = self.connection.prepare_cached(sql!("held_of_handler"))?;
@@ -37,10 +38,12 @@ impl<'a> Room<'a> {
         Ok(limit.min(fleet.get().saturating_sub(held)))
     }
 
-    /// Takes up one place of a concurrency key, and answers whether there was one.
-    pub(crate) fn of_key(&mut self, tenant: String, key: Option<String>) -> Result<bool> {
+    /// Takes up one unit of a delivery's concurrency key, and answers whether there was one. A run that begins with
+    /// the delivery takes up no more.
+    pub(crate) fn of_key(&mut self, delivery: &Moving) -> Result<bool> {
+        let key = delivery.concurrency_key.clone();
         let (Some(limit), Some(key)) = (self.terms.per_key, key) else { return Ok(true) };
-        let name = (tenant, key);
+        let name = (delivery.tenant.clone(), key);
         let held = match self.held.get(&name) {
             Some(held) => *held,
             None => {

@@ -1,5 +1,5 @@
 use inbox_core::Timestamp;
-use inbox_core::store::{KnownRoute, Route, Routing, StoreError};
+use inbox_core::store::{AfterDead, KnownRoute, Route, Routing, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::sql::sql;
@@ -52,13 +52,14 @@ fn key_taken(
 }
 
 fn register_one(connection: &Connection, route: &Route, now: Timestamp) -> Result<()> {
-    let Route { contract, handler_key, supersedes, context, after_dead: _ } = route;
+    let Route { contract, handler_key, supersedes, context, after_dead } = route;
+    let blocks = *after_dead == AfterDead::Block;
     for old in supersedes {
         let mut supersede = connection.prepare_cached(sql!("route_supersede"))?;
-        supersede.execute(params![contract, old, handler_key, context, now.as_micros()])?;
+        supersede.execute(params![contract, old, handler_key, context, now.as_micros(), blocks])?;
     }
     let mut register = connection.prepare_cached(sql!("route_register"))?;
-    register.execute(params![contract, handler_key, context, now.as_micros()])?;
+    register.execute(params![contract, handler_key, context, now.as_micros(), blocks])?;
     let supersedes = serde_json::Value::from(supersedes.clone()).to_string();
     let mut restore = connection.prepare_cached(sql!("route_restore"))?;
     restore.execute(params![contract, handler_key, supersedes])?;

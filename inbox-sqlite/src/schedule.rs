@@ -7,7 +7,7 @@ use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::SqliteStore;
-use crate::ready::make_ready;
+use crate::new::New;
 use crate::row::{blob, headers_json, payload_value, stored_message};
 use crate::sql::sql;
 
@@ -66,21 +66,19 @@ pub(crate) fn accept(
 /// A delivery for each route, or one that waits for the first.
 fn deliver(connection: &Connection, envelope: &Envelope, now: Timestamp) -> Result<()> {
     let Envelope { message, priority, start, .. } = envelope;
-    let (id, due_at) = (blob(message.id.as_u128()), start.due_at(now));
-    let (contract, version, priority) =
-        (&*message.contract, message.version, priority.level().into());
-    if is_behind(connection, message)?
-        || route(connection, contract, version, priority, id, due_at, now)? == 0
-    {
-        connection.prepare_cached(sql!("accept_unrouted"))?.execute(params![
-            contract,
-            version,
-            priority,
-            id,
-            due_at.as_micros(),
-            message.tenant,
-            message.ordering_key
-        ])?;
+    let mut new = New {
+        contract: message.contract.clone(),
+        version: message.version,
+        priority: priority.level().into(),
+        message_id: blob(message.id.as_u128()),
+        tenant: message.tenant.clone(),
+        ordering_key: message.ordering_key.clone(),
+        concurrency_key: message.concurrency_key.clone(),
+        due_at: start.due_at(now),
+        position: None,
+    };
+    if is_behind(connection, message)? || new.route(connection, now)? == 0 {
+        new.wait_for_a_route(connection)?;
     }
     Ok(())
 }
@@ -92,22 +90,4 @@ fn is_behind(connection: &Connection, message: &Message) -> Result<bool> {
     };
     let mut select = connection.prepare_cached(sql!("accept_behind"))?;
     select.query_row([contract, tenant, key], |row| row.get(0))
-}
-
-/// Makes a delivery for every route of the contract, and answers how many.
-pub(crate) fn route(
-    connection: &Connection,
-    contract: &str,
-    version: u32,
-    priority: i64,
-    message_id: [u8; 16],
-    due_at: Timestamp,
-    now: Timestamp,
-) -> Result<usize> {
-    if due_at <= now {
-        let parameters = params![contract, version, priority, message_id];
-        return make_ready(connection, sql!("accept_ready"), parameters);
-    }
-    let mut insert = connection.prepare_cached(sql!("accept_waiting"))?;
-    insert.execute(params![contract, version, priority, message_id, due_at.as_micros()])
 }

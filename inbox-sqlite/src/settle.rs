@@ -9,7 +9,7 @@ use rusqlite::{Connection, Result};
 
 use crate::SqliteStore;
 use crate::held::LeaseRow;
-use crate::lanes::hand_on;
+use crate::lanes::Touched;
 use crate::release::{abandon, release};
 use crate::wake::Turns;
 
@@ -46,14 +46,14 @@ fn settle_all(
 ) -> Result<Turns<Vec<StdResult<DeliveryState, LeaseLost>>>> {
     let mut turns = Turns { answer: Vec::new(), freed: false };
     // What is settled together was often leased together.
-    let mut leases = HashMap::new();
+    let (mut leases, mut lanes) = (HashMap::new(), Touched::default());
     for one in settles {
         let lease = match leases.entry(one.token) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(unknown) => unknown.insert(LeaseRow::find(connection, one.token)?),
         };
         let state = match lease {
-            Some(lease) => settle(connection, lease, one, now)?,
+            Some(lease) => settle(connection, lease, one, &mut lanes, now)?,
             None => None,
         };
         turns.freed |= state.is_some() && one.shares;
@@ -62,6 +62,7 @@ fn settle_all(
     for lease in leases.values().flatten() {
         lease.end(connection)?;
     }
+    lanes.hand_on(connection, now)?;
     Ok(turns)
 }
 
@@ -70,9 +71,11 @@ fn settle(
     connection: &Connection,
     lease: &LeaseRow,
     one: &Settle,
+    lanes: &mut Touched,
     now: Timestamp,
 ) -> Result<Option<DeliveryState>> {
     let Some(mut held) = lease.take(connection, one.message_id)? else { return Ok(None) };
+    lanes.by(&held.delivery);
     let delivery = &mut held.delivery;
     match &one.settlement {
         Settlement::Done(outcome) => lease.done(connection, delivery, *outcome, now)?,
@@ -89,10 +92,7 @@ fn settle(
             lease.record(connection, delivery, error, now)?;
         }
         Settlement::Dead { reason, error } => {
-            delivery.to_dead(connection, *reason, error, now)?;
-            if !lease.blocks {
-                hand_on(connection, delivery.id(), &delivery.handler_key, now)?;
-            }
+            delivery.to_dead(connection, lease.blocks, *reason, error, now)?;
             lease.record(connection, delivery, error, now)?;
         }
         Settlement::Release => return lease.give_back(connection, held, now).map(Some),

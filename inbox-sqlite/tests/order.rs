@@ -11,7 +11,7 @@ use inbox_core::schedule::{Priority, Start};
 use inbox_core::settle::{DoneOutcome, Settlement};
 use inbox_core::store::{
     AfterDead, Inspect as _, LaneFilter, Lease, LeaseRequest, LeaseStore as _, Maintain as _,
-    Route, Settle, StateStore as _, Terms, Wanted, Writer as _,
+    Route, Runs, Settle, StateStore as _, Terms, Wanted, Writer as _,
 };
 use inbox_core::{Now, Timestamp};
 use inbox_sqlite::rusqlite::Connection;
@@ -71,6 +71,11 @@ async fn accept<const N: usize>(store: &SqliteStore, messages: [(u128, &str); N]
     };
     let envelopes: Vec<_> = messages.into_iter().map(envelope).collect();
     store.accept(envelopes.into(), NOW).await.unwrap();
+}
+
+/// Any number of lanes, so many deliveries of each.
+fn runs(length: u32) -> Runs {
+    Runs { length: NonZeroU32::new(length).unwrap(), ..Runs::default() }
 }
 
 fn change(path: &Path, sql: &str) {
@@ -170,17 +175,73 @@ async fn a_lane_that_was_deleted_by_hand_begins_again_when_it_is_mended() {
 }
 
 #[tokio::test]
-async fn a_second_front_that_was_made_by_hand_is_not_leased() {
+async fn a_front_that_was_made_by_hand_is_not_leased_while_its_lane_is_held() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("inbox.db");
     let store = stored(&path).await;
-    change(&path, "UPDATE inbox_ready SET behind = 0");
-    let held = lease(&store, Terms::default()).await;
-    assert_eq!(ids(&held), [4, 7, 8], "one of each lane, and none of the one that is held");
-    complete(&store, &held).await;
-    assert_eq!(ids(&lease(&store, Terms::default()).await), [5]);
+    let second = Connection::open(&path).unwrap().execute("UPDATE inbox_ready SET behind = 0", []);
+    assert!(second.is_err(), "of a lane, one is in front");
+    let first_of_a =
+        "UPDATE inbox_ready SET behind = 0 WHERE message_id = x'00000000000000000000000000000002'";
+    for (length, expected) in [(1, vec![4, 7, 8]), (9, vec![5])] {
+        change(&path, first_of_a);
+        let held = lease(&store, Terms { runs: runs(length), ..Terms::default() }).await;
+        assert_eq!(ids(&held), expected, "none of the one that is held");
+        complete(&store, &held).await;
+    }
     let of = LaneFilter { handler_key: Some("charge-card".to_owned()), ..LaneFilter::default() };
     let heads: Vec<MessageId> =
         store.lanes(of).await.unwrap().into_iter().map(|lane| lane.head).collect();
-    assert_eq!(heads, [MessageId::from_u128(1), MessageId::from_u128(5)]);
+    assert_eq!(heads, [MessageId::from_u128(1)]);
+}
+
+#[tokio::test]
+async fn a_damaged_delivery_is_a_run_of_its_own() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("inbox.db");
+    let store = open(&path).await.unwrap();
+    register(&store, "charge", &[]).await;
+    accept(&store, [(1, "a"), (2, "a"), (3, "a"), (4, "a")]).await;
+    change(
+        &path,
+        "UPDATE inbox_message SET headers = '[' WHERE id = x'00000000000000000000000000000002'",
+    );
+    let terms = Terms { runs: runs(9), ..Terms::default() };
+    let held = lease(&store, terms).await;
+    assert_eq!(ids(&held), [1], "the run ends before it");
+    complete(&store, &held).await;
+    let held = lease(&store, terms).await;
+    let unreadable: Vec<u128> =
+        held[0].unreadable.iter().map(|one| one.message_id.as_u128()).collect();
+    assert_eq!((ids(&held), unreadable), (vec![], vec![2]), "alone");
+    assert_eq!(ids(&lease(&store, terms).await), [], "it holds its lane");
+    let done = Settlement::Done(DoneOutcome::Discarded);
+    let settle = Settle::by_id(held[0].token, MessageId::from_u128(2), done);
+    assert!(store.settle(vec![settle], LATER).await.unwrap()[0].is_ok());
+    assert_eq!(ids(&lease(&store, terms).await), [3, 4]);
+}
+
+#[tokio::test]
+async fn a_message_that_is_there_under_two_keys_of_a_handler_is_once_in_a_run() {
+    let directory = TempDir::new().unwrap();
+    let store = open(directory.path().join("inbox.db")).await.unwrap();
+    // Two programs have renamed it, each in its own way.
+    register(&store, "charge-card", &["charge"]).await;
+    register(&store, "charge-bank", &["charge"]).await;
+    accept(&store, [(1, "a"), (2, "a")]).await;
+    let terms = Terms { runs: runs(9), ..Terms::default() };
+    let mut run = Vec::new();
+    loop {
+        let request = request(&["charge-bank", "charge-card"], 100, terms);
+        let held = store.lease(request, LATER).await.unwrap();
+        if held.is_empty() {
+            break;
+        }
+        let mut of_lease = ids(&held);
+        run.extend(of_lease.clone());
+        of_lease.dedup();
+        assert_eq!(of_lease, ids(&held), "a token settles it by its id");
+        complete(&store, &held).await;
+    }
+    assert_eq!(run, [1, 1, 2, 2]);
 }

@@ -17,9 +17,7 @@ impl Table {
             match self.deliveries[&name].place {
                 Place::Ready { .. } | Place::Waiting { .. } | Place::Unrouted { .. } => {
                     self.move_to(&name, Place::cancelled(now));
-                    self.hand_on(&name, true, now);
-                    // One behind it may have its turn.
-                    self.bell.ring();
+                    self.hand_on(&name, now);
                     cancelled.at_once += 1;
                 }
                 Place::Lease(token) => {
@@ -44,21 +42,31 @@ impl Table {
         let start = start.due_at(now);
         let mut moved = 0;
         for name in self.concerned(id, handler_key) {
+            let due_at = Some(start);
             let place = match &self.deliveries[&name].place {
                 // It waits for a route, and then until its start.
-                Place::Unrouted { seq, .. } => Place::Unrouted { seq: *seq, due_at: Some(start) },
+                Place::Unrouted { .. } => Place::Unrouted { due_at },
                 Place::Waiting { reason, error, .. } if start > now => {
-                    let (due_at, error) = (Some(start), error.clone());
-                    Place::Waiting { due_at, reason, error }
+                    Place::Waiting { due_at, reason, error: error.clone() }
+                }
+                // It is there from its new start on, as far as its lane is concerned.
+                Place::Ready { .. } if start > now => {
+                    if let Some(row) = self.deliveries.get_mut(&name) {
+                        row.position = None;
+                    }
+                    Place::Waiting { due_at, reason: "delay", error: None }
                 }
                 // It keeps its turn.
-                Place::Ready { seq } if start <= now => Place::Ready { seq: *seq },
-                Place::Ready { .. } | Place::Waiting { .. } => {
-                    self.ready_or_waiting(Some(start), now)
+                Place::Ready { seq } => Place::Ready { seq: *seq },
+                Place::Waiting { .. } => {
+                    self.make_ready(&name, now);
+                    moved += 1;
+                    continue;
                 }
                 Place::Lease(_) | Place::Dead { .. } | Place::Done { .. } => continue,
             };
             self.move_to(&name, place);
+            self.hand_on(&name, now);
             self.bell.ring();
             moved += 1;
         }

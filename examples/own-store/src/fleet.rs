@@ -5,7 +5,7 @@ use inbox::Timestamp;
 use inbox::settle::{DeadReason, ErrorReport};
 use inbox::store::{DeadDelivery, HostRecord, OrphanTerms, RouteRecord, Served};
 
-use crate::table::{Place, Table};
+use crate::table::{Name, Place, Table};
 
 impl Table {
     pub(crate) fn announce(&mut self, name: String, mut serves: Vec<Served>, now: Timestamp) {
@@ -69,20 +69,29 @@ impl Table {
         let is_over = |key: &String| {
             self.orphans.get(key).is_some_and(|(since, _)| since.saturating_add(grace) <= now)
         };
-        let ready = self.deliveries.iter().filter(|(_, row)| is_ready(&row.place));
-        let orphans = ready.filter(|(name, _)| name.1.as_ref().is_some_and(is_over));
-        let mut orphans: Vec<_> = orphans.map(|(name, _)| name.clone()).collect();
-        // What is not at the head of its lane has not had its turn.
-        self.keep_turns(&mut orphans);
-        orphans.truncate(limit);
+        let over: BTreeSet<_> = keys.into_iter().filter(is_over).collect();
         let live: Vec<_> = served.into_iter().collect();
         let mut dead = Vec::new();
-        for name in &orphans {
-            let error = ErrorReport::orphaned(name.1.as_deref().unwrap_or_default(), &live).text;
-            let reason = DeadReason::Orphaned.as_str();
-            self.enter_lane(name, now);
-            self.move_to(name, Place::Dead { reason, error, at: now });
-            dead.push(self.dead_delivery(name));
+        loop {
+            let ready = self.deliveries.iter().filter(|(_, row)| is_ready(&row.place));
+            let of_them = |name: &Name| name.1.as_ref().is_some_and(|key| over.contains(key));
+            let orphans = ready.map(|(name, _)| name.clone()).filter(of_them);
+            let mut orphans: Vec<_> = orphans.collect();
+            // What does not have its turn in its lane is none.
+            self.keep_turns(&mut orphans);
+            orphans.truncate(limit - dead.len());
+            if orphans.is_empty() {
+                break;
+            }
+            // Where they let their lanes pass, the next ones are orphans too.
+            for name in &orphans {
+                let key = name.1.as_deref().unwrap_or_default();
+                let error = ErrorReport::orphaned(key, &live).text;
+                let (reason, blocks) = (DeadReason::Orphaned.as_str(), !self.passing.contains(key));
+                self.move_to(name, Place::Dead { reason, error, at: now, blocks });
+                self.hand_on(name, now);
+                dead.push(self.dead_delivery(name));
+            }
         }
         dead
     }

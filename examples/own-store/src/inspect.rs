@@ -3,7 +3,7 @@ use std::ops::Bound;
 use std::time::Duration;
 
 use inbox::Timestamp;
-use inbox::message::{Carry, MessageId};
+use inbox::message::MessageId;
 use inbox::schedule::Start;
 use inbox::store::Now;
 use inbox::store::{
@@ -46,18 +46,16 @@ impl Inspect for MemoryStore {
         })
     }
 
-    fn retry(&self, id: MessageId, handler_key: &str, _now: Now) -> StoreFuture<'_, bool> {
+    fn retry(&self, id: MessageId, handler_key: &str, now: Now) -> StoreFuture<'_, bool> {
         let name = (id, Some(handler_key.to_owned()));
         self.verb(move |table| {
-            let place = table.ready();
-            match table.deliveries.get_mut(&name) {
-                Some(row) if matches!(row.place, Place::Dead { .. }) => {
-                    let carry = Carry::default();
-                    *row = Row { priority: row.priority, attempts: 0, crashes: 0, carry, place };
-                    true
-                }
-                _ => false,
-            }
+            let Some(row) = table.deliveries.get_mut(&name) else { return false };
+            let Place::Dead { blocks, .. } = row.place else { return false };
+            // Where it did not block its lane, others have passed it.
+            let position = row.position.filter(|_| blocks);
+            *row = Row::new(row.priority, position, row.place.clone());
+            table.make_ready(&name, now.or_else(Timestamp::now));
+            true
         })
     }
 
@@ -159,12 +157,12 @@ impl Table {
                 record.reason = Some((*reason).to_owned());
                 record.error.clone_from(error);
             }
-            Place::Unrouted { due_at, .. } => {
+            Place::Unrouted { due_at } => {
                 record.state = DeliveryState::Waiting;
                 record.due_at = *due_at;
                 record.reason = Some("no-route".to_owned());
             }
-            Place::Dead { reason, error, at } => {
+            Place::Dead { reason, error, at, .. } => {
                 record.state = DeliveryState::Dead;
                 record.settled_at = Some(*at);
                 record.reason = Some((*reason).to_owned());

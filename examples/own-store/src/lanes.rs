@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use inbox::Timestamp;
 use inbox::store::{Lane, LaneFilter, LaneRecord};
@@ -11,9 +11,12 @@ pub(crate) type LaneName = (String, String, String);
 /// The delivery whose turn it is.
 #[derive(Debug)]
 pub(crate) struct Head {
-    pub(crate) name: Name,
+    name: Name,
     since: Timestamp,
 }
+
+/// A delivery of a lane: those that are held come first, and then all others by their positions.
+type Turn = (bool, Option<u64>, Name);
 
 impl Table {
     /// The key that a handler had first: a rename neither breaks an order nor doubles a limit.
@@ -22,57 +25,61 @@ impl Table {
     }
 
     /// The lane of a delivery whose message has an ordering key.
-    fn lane_of(&self, name: &Name) -> Option<LaneName> {
+    pub(crate) fn lane_of(&self, name: &Name) -> Option<LaneName> {
         let message = &self.messages.get(&name.0)?.message;
         let ordering_key = message.ordering_key.clone()?;
         Some((self.first_key(name.1.as_ref()?), message.tenant.clone(), ordering_key))
     }
 
-    /// What is ready in each lane, the one that has been so for longest first.
-    fn in_lanes(&self) -> BTreeMap<LaneName, BTreeMap<u64, Name>> {
-        let mut lanes = BTreeMap::<_, BTreeMap<_, _>>::new();
+    /// What stands in each lane, in the order of the lane: this is the rule of the order. What is delayed is not in it
+    /// yet, and what has come to its end is not in it any more.
+    pub(crate) fn in_lanes(&self) -> BTreeMap<LaneName, BTreeSet<Turn>> {
+        let mut lanes = BTreeMap::<_, BTreeSet<_>>::new();
         for (name, row) in &self.deliveries {
-            let Place::Ready { seq } = row.place else { continue };
-            let Some(lane) = self.lane_of(name) else { continue };
-            lanes.entry(lane).or_default().insert(seq, name.clone());
+            let is_in_it = match &row.place {
+                Place::Ready { .. } | Place::Lease(_) => true,
+                Place::Waiting { reason, .. } => *reason == "retry",
+                Place::Dead { blocks, .. } => *blocks,
+                Place::Unrouted { .. } | Place::Done { .. } => false,
+            };
+            if !is_in_it {
+                continue;
+            }
+            if let Some(lane) = self.lane_of(name) {
+                let is_held = matches!(row.place, Place::Lease(_));
+                lanes.entry(lane).or_default().insert((!is_held, row.position, name.clone()));
+            }
         }
         lanes
     }
 
-    /// Takes out what is not at the head of its lane, nor the first of one that has no head.
+    /// Takes out what has an ordering key and does not have its turn.
     pub(crate) fn keep_turns(&self, ready: &mut Vec<Name>) {
         let lanes = self.in_lanes();
         ready.retain(|name| {
             let Some(lane) = self.lane_of(name) else { return true };
-            let first = || lanes.get(&lane)?.values().next();
-            self.lanes.get(&lane).map(|head| &head.name).or_else(first) == Some(name)
+            lanes.get(&lane).and_then(BTreeSet::first).is_some_and(|(_, _, first)| first == name)
         });
     }
 
-    /// What is leased is the head of its lane from now on, if it is not so already.
-    pub(crate) fn enter_lane(&mut self, name: &Name, since: Timestamp) {
-        if let Some(lane) = self.lane_of(name) {
-            self.lanes.entry(lane).or_insert_with(|| Head { name: name.clone(), since });
-        }
-    }
-
-    /// Hands the lane of a delivery on to the next one, if it is the head and has come to its end: it is
-    /// done, or it is dead and does not block.
-    pub(crate) fn hand_on(&mut self, name: &Name, blocks: bool, since: Timestamp) {
-        match self.deliveries.get(name).map(|row| &row.place) {
-            Some(Place::Done { .. }) => {}
-            Some(Place::Dead { .. }) if !blocks => {}
-            _ => return,
-        }
+    /// Notes whose turn it is in the lane of a delivery that was moved.
+    pub(crate) fn hand_on(&mut self, name: &Name, since: Timestamp) {
         let Some(lane) = self.lane_of(name) else { return };
-        if self.lanes.get(&lane).is_none_or(|head| head.name != *name) {
+        let Some((_, _, name)) = self.in_lanes().remove(&lane).and_then(|mut all| all.pop_first())
+        else {
+            self.lanes.remove(&lane);
             return;
-        }
-        self.lanes.remove(&lane);
-        let next = self.in_lanes().remove(&lane).and_then(|mut ready| ready.pop_first());
-        if let Some((_, name)) = next {
-            self.lanes.insert(lane, Head { name, since });
+        };
+        let is_ready = matches!(self.deliveries[&name].place, Place::Ready { .. });
+        if is_ready {
             self.bell.ring();
+        }
+        match self.lanes.get_mut(&lane) {
+            Some(head) if head.name == name => {}
+            Some(head) => *head = Head { name, since },
+            // A lane that nobody has begun is not in use.
+            None if is_ready => {}
+            None => _ = self.lanes.insert(lane, Head { name, since }),
         }
     }
 
@@ -81,16 +88,23 @@ impl Table {
         let first_key = self.first_key(&lane.handler_key);
         let lane = (first_key, lane.tenant.clone(), lane.ordering_key.clone());
         let Some(head) = self.lanes.get(&lane).map(|head| head.name.clone()) else { return false };
-        let is_dead = matches!(self.deliveries[&head].place, Place::Dead { .. });
-        self.hand_on(&head, !is_dead, now);
-        is_dead
+        let place = self.deliveries.get_mut(&head).map(|row| &mut row.place);
+        let Some(Place::Dead { blocks, .. }) = place else { return false };
+        *blocks = false;
+        self.hand_on(&head, now);
+        true
     }
 
     pub(crate) fn list_lanes(&self, filter: &LaneFilter) -> Vec<LaneRecord> {
         let first_key = filter.handler_key.as_ref().map(|key| self.first_key(key));
-        let ready = self.in_lanes();
+        let all = self.in_lanes();
         let mut records = Vec::new();
         for (lane, head) in &self.lanes {
+            let place = |name: &Name| &self.deliveries[name].place;
+            let is_behind = |(_, _, name): &&Turn| {
+                let goes_on = matches!(place(name), Place::Ready { .. } | Place::Lease(_));
+                goes_on && *name != head.name
+            };
             let record = LaneRecord {
                 lane: Lane {
                     handler_key: head.name.1.clone().unwrap_or_default(),
@@ -100,11 +114,9 @@ impl Table {
                 head: head.name.0,
                 state: self.record(&head.name, &self.deliveries[&head.name]).state,
                 since: head.since,
-                behind: ready.get(lane).map_or(0, |ready| {
-                    ready.values().filter(|name| **name != head.name).count() as u64
-                }),
+                behind: all.get(lane).map_or(0, |all| all.iter().filter(is_behind).count() as u64),
             };
-            let is_blocked = matches!(self.deliveries[&head.name].place, Place::Dead { .. });
+            let is_blocked = matches!(place(&head.name), Place::Dead { .. });
             if first_key.as_ref().is_none_or(|key| *key == lane.0)
                 && (is_blocked || !filter.blocked)
             {

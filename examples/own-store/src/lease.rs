@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use inbox::Timestamp;
 use inbox::dispatch::Delivery;
+use inbox::message::MessageId;
 use inbox::store::Now;
 use inbox::store::{
     AfterDead, Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreFuture,
@@ -37,7 +38,8 @@ impl LeaseStore for MemoryStore {
                 let held = table.leases.get_mut(&token).filter(|held| !held.reclaimed);
                 let held = held.ok_or(LeaseLost(token))?;
                 held.expires_at = now.saturating_add(duration);
-                let cancelled = held.cancelled.intersection(&held.open).copied().collect();
+                let is_open = |id: &&MessageId| held.open.contains_key(*id);
+                let cancelled = held.cancelled.iter().filter(is_open).copied().collect();
                 Ok(Renewed { expires_at: held.expires_at, cancelled })
             };
             tokens.into_iter().map(renew).collect()
@@ -51,12 +53,7 @@ impl LeaseStore for MemoryStore {
 
 impl Table {
     fn claim(&mut self, request: &LeaseRequest, wanted: &Wanted, now: Timestamp) -> Option<Lease> {
-        let mut batch = Vec::new();
-        for name in self.ready_for(request, wanted, false) {
-            if batch.len() < wanted.limit.get() as usize && self.has_room(wanted, &name, &batch) {
-                batch.push(name);
-            }
-        }
+        let batch = self.with_runs(request, wanted, self.ready_for(request, wanted, false));
         self.hold(&batch, request, wanted, now)
     }
 
@@ -111,7 +108,7 @@ impl Table {
         }
     }
 
-    /// Leases these together, all of one handler key; nothing, if there are none.
+    /// Leases these together, all of one handler; nothing, if there are none.
     fn hold(
         &mut self,
         names: &[Name],
@@ -124,22 +121,21 @@ impl Table {
         let expires_at = now.saturating_add(request.duration);
         let held = Held {
             host: request.host.clone(),
-            handler_key: handler_key.clone(),
             leased_at: now,
             expires_at,
             reclaimed: false,
             max_crashes: wanted.max_crashes.get(),
             alone: quarantined && names.len() == 1,
             blocks: wanted.terms.after_dead == AfterDead::Block,
-            open: names.iter().map(|(id, _)| *id).collect(),
+            open: names.iter().filter_map(|(id, key)| Some((*id, key.clone()?))).collect(),
             cancelled: BTreeSet::new(),
         };
         self.leases.insert(token, held);
-        for name in names {
-            self.enter_lane(name, now);
-        }
         let deliveries = names.iter().filter_map(|name| self.attempt(name, wanted, token));
         let deliveries = deliveries.collect();
+        for name in names {
+            self.hand_on(name, now);
+        }
         // Memory does not rot: no row is unreadable here.
         let (leased_at, unreadable) = (now, Vec::new());
         Some(Lease {

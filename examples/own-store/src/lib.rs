@@ -12,6 +12,7 @@ mod limits;
 mod maintain;
 mod reclaim;
 mod routes;
+mod runs;
 mod state;
 mod table;
 mod writer;

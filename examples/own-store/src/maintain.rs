@@ -7,7 +7,7 @@ use inbox::store::{
 };
 
 use crate::MemoryStore;
-use crate::table::{Name, Place, Row, Table};
+use crate::table::{Name, Place, Table};
 
 impl Maintain for MemoryStore {
     fn register_routes(&self, routes: Vec<Route>, now: Now) -> StoreFuture<'_, Vec<KnownRoute>> {
@@ -76,7 +76,9 @@ impl Table {
     pub(crate) fn route(&mut self, limit: usize, now: Timestamp) -> u64 {
         let has_route = |name: &Name| !self.routes_of(&self.contract_of(name)).is_empty();
         let unrouted = self.deliveries.iter().filter_map(|(name, row)| match row.place {
-            Place::Unrouted { seq, due_at } if has_route(name) => Some((seq, due_at, name.clone())),
+            Place::Unrouted { due_at } if has_route(name) => {
+                Some((row.position, due_at, name.clone()))
+            }
             _ => None,
         });
         // In the order of acceptance.
@@ -86,8 +88,8 @@ impl Table {
         for (_, due_at, name) in &unrouted {
             let Some(row) = self.deliveries.remove(name) else { continue };
             for key in self.routes_of(&self.contract_of(name)) {
-                let place = self.ready_or_waiting(*due_at, now);
-                self.deliveries.insert((name.0, Some(key)), Row { place, ..row.clone() });
+                let due_at = due_at.filter(|due_at| *due_at > now);
+                self.deliver_to((name.0, Some(key)), row.clone(), due_at);
             }
         }
         unrouted.len() as u64
@@ -99,8 +101,7 @@ impl Table {
         due.sort();
         due.truncate(limit);
         for (_, name) in &due {
-            let place = self.ready();
-            self.move_to(name, place);
+            self.make_ready(name, now);
         }
         due.len() as u64
     }

@@ -1,3 +1,5 @@
+use std::cmp::Reverse;
+
 use inbox::Timestamp;
 use inbox::settle::{DeadReason, ErrorReport};
 use inbox::store::{
@@ -16,17 +18,29 @@ impl Held {
 
 impl Table {
     pub(crate) fn reclaim(&mut self, limit: usize, now: Timestamp) -> Reclaimed {
-        let expired = self.leases.iter().filter(|(_, held)| held.expires_at <= now);
-        let lost = expired.flat_map(|(token, held)| {
-            let name = |id| (id, Some(held.handler_key.clone()));
-            held.open.iter().map(move |id| (*token, name(*id)))
-        });
-        let lost: Vec<_> = lost.take(limit).collect();
+        let mut lost = Vec::new();
+        for (token, held) in self.leases.iter().filter(|(_, held)| held.expires_at <= now) {
+            let mut open: Vec<Name> =
+                held.open.iter().map(|(id, key)| (*id, Some(key.clone()))).collect();
+            // Of a run the last ones first: its worker may still settle the others, and passes none then.
+            open.sort_by_key(|name| Reverse(self.deliveries[name].position));
+            lost.extend(open.into_iter().map(|name| (*token, name)));
+        }
+        lost.truncate(limit);
         let moved = lost.iter().filter_map(|(token, name)| self.lose(*token, name, now));
         Reclaimed { deliveries: moved.collect() }
     }
 
-    /// Takes one delivery from a worker that vanished. Its attempt is not counted.
+    /// Whether it is the only one of its run that a lease holds still. A worker begins each when the one before has
+    /// ended, so this one had begun.
+    fn is_first(&self, name: &Name, held: &Held) -> bool {
+        let lane = self.lane_of(name);
+        let open = held.open.iter().map(|(id, key)| (*id, Some(key.clone())));
+        lane.is_none() || !open.into_iter().any(|one| one != *name && self.lane_of(&one) == lane)
+    }
+
+    /// Takes one delivery from a worker that vanished. Its attempt is not counted; one that had begun is recorded,
+    /// and accused.
     fn lose(
         &mut self,
         token: LeaseToken,
@@ -34,11 +48,12 @@ impl Table {
         now: Timestamp,
     ) -> Option<ReclaimedDelivery> {
         let ready = self.ready();
+        let had_begun = self.is_first(name, self.leases.get(&token)?);
         let held = self.leases.get_mut(&token)?;
         held.open.remove(&name.0);
         held.reclaimed = true;
         let row = self.deliveries.get_mut(name)?;
-        row.crashes += 1;
+        row.crashes += u32::from(had_begun);
         let (crashes, attempt) = (row.crashes, row.attempts);
         row.attempts -= 1;
         let error = ErrorReport::lease_expired();
@@ -46,6 +61,7 @@ impl Table {
             reason: DeadReason::LeaseExpired.as_str(),
             error: error.text.clone(),
             at: now,
+            blocks: held.blocks,
         };
         let (place, state) = match held.cancelled.contains(&name.0) {
             true => (Place::cancelled(now), DeliveryState::Cancelled),
@@ -53,8 +69,8 @@ impl Table {
             false => (ready, DeliveryState::Pending),
         };
         row.place = place;
-        let (host, blocks, handler_key) = (held.host.clone(), held.blocks, name.1.clone()?);
-        self.attempts.entry(name.0).or_default().push(AttemptRecord {
+        let (host, handler_key) = (held.host.clone(), name.1.clone()?);
+        let record = AttemptRecord {
             handler_key: handler_key.clone(),
             attempt,
             host: Some(host.clone()),
@@ -62,11 +78,12 @@ impl Table {
             settled_at: now,
             error_type: error.error_type,
             error: error.text,
-        });
+        };
         if held.open.is_empty() {
             self.leases.remove(&token);
         }
-        self.hand_on(name, blocks, now);
+        self.attempts.entry(name.0).or_default().extend(had_begun.then_some(record));
+        self.hand_on(name, now);
         let (message_id, attempts) = (name.0, attempt - 1);
         Some(ReclaimedDelivery { message_id, handler_key, host, attempts, crashes, state })
     }

@@ -37,10 +37,8 @@ impl Table {
     fn settle(&mut self, settle: Settle, now: Timestamp) -> Option<DeliveryState> {
         let Settle { token, message_id, settlement, carry, .. } = settle;
         let held = self.leases.get_mut(&token)?;
-        if !held.open.remove(&message_id) {
-            return None;
-        }
-        let name = (message_id, Some(held.handler_key.clone()));
+        let handler_key = held.open.remove(&message_id)?;
+        let name = (message_id, Some(handler_key.clone()));
         let (leased_at, cancelled) = (held.leased_at, held.cancelled.contains(&message_id));
         let (host, blocks) = (held.host.clone(), held.blocks);
         if held.open.is_empty() {
@@ -48,7 +46,7 @@ impl Table {
         }
         let ready = self.ready();
         let row = self.deliveries.get_mut(&name)?;
-        let (attempt, handler_key) = (row.attempts, name.1.clone()?);
+        let attempt = row.attempts;
         let failure = |error: ErrorReport| AttemptRecord {
             handler_key,
             attempt,
@@ -69,7 +67,7 @@ impl Table {
             }
             Settlement::Dead { reason, error } => {
                 let (reason, text) = (reason.as_str(), error.text.clone());
-                (Place::Dead { reason, error: text, at: now }, Some(failure(error)))
+                (Place::Dead { reason, error: text, at: now, blocks }, Some(failure(error)))
             }
             Settlement::Release => {
                 row.attempts -= 1;
@@ -82,7 +80,7 @@ impl Table {
             false => (place, state),
         };
         row.place = place;
-        self.hand_on(&name, blocks, now);
+        self.hand_on(&name, now);
         // Others may have waited for room.
         self.bell.ring();
         self.attempts.entry(message_id).or_default().extend(failure);
@@ -92,16 +90,16 @@ impl Table {
     fn release(&mut self, token: LeaseToken, now: Timestamp) -> u64 {
         let Some(held) = self.leases.remove(&token) else { return 0 };
         let mut returned = 0;
-        for id in held.open {
+        for (id, handler_key) in held.open {
             let cancelled = held.cancelled.contains(&id);
             let place = if cancelled { Place::cancelled(now) } else { self.ready() };
-            let name = (id, Some(held.handler_key.clone()));
+            let name = (id, Some(handler_key));
             if let Some(row) = self.deliveries.get_mut(&name) {
                 row.attempts -= 1;
                 row.place = place;
                 returned += u64::from(!cancelled);
             }
-            self.hand_on(&name, held.blocks, now);
+            self.hand_on(&name, now);
         }
         returned
     }

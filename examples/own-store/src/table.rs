@@ -22,7 +22,9 @@ pub(crate) struct Table {
     pub(crate) routes: BTreeMap<(String, String), KnownRoute>,
     /// The key that each handler had first.
     pub(crate) first_keys: BTreeMap<String, String>,
-    /// Ordering keys in use: there is no place for a second head.
+    /// Keys whose dead orphans let others pass.
+    pub(crate) passing: BTreeSet<String>,
+    /// Ordering keys in use, each with the delivery whose turn it is.
     pub(crate) lanes: BTreeMap<LaneName, Head>,
     /// The bounded context of all of them.
     pub(crate) context: String,
@@ -31,6 +33,7 @@ pub(crate) struct Table {
     /// Keys that nobody serves: since when, and when that was seen last.
     pub(crate) orphans: BTreeMap<String, (Timestamp, Timestamp)>,
     last_seq: u64,
+    last_position: u64,
     pub(crate) bell: Bell,
 }
 
@@ -44,10 +47,17 @@ pub(crate) struct Row {
     /// Workers that vanished with it, in a row.
     pub(crate) crashes: u32,
     pub(crate) carry: Carry,
+    /// Which one it is in its lane: given once, and kept wherever it goes. What is delayed has none before it is due.
+    pub(crate) position: Option<u64>,
     pub(crate) place: Place,
 }
 
 impl Row {
+    /// What has not been tried yet.
+    pub(crate) fn new(priority: Priority, position: Option<u64>, place: Place) -> Self {
+        Self { priority, attempts: 0, crashes: 0, carry: Carry::default(), position, place }
+    }
+
     /// Whether it runs apart from others: two workers in a row vanished with it.
     pub(crate) const fn is_quarantined(&self) -> bool {
         self.crashes >= 2
@@ -67,15 +77,15 @@ pub(crate) enum Place {
         reason: &'static str,
         error: Option<String>,
     },
-    /// The lower number has waited for a route for longer.
     Unrouted {
-        seq: u64,
         due_at: Option<Timestamp>,
     },
     Dead {
         reason: &'static str,
         error: String,
         at: Timestamp,
+        /// Whether what is behind it in its lane waits.
+        blocks: bool,
     },
     Done {
         outcome: DoneOutcome,
@@ -94,7 +104,6 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) host: String,
-    pub(crate) handler_key: String,
     pub(crate) leased_at: Timestamp,
     pub(crate) expires_at: Timestamp,
     /// Whether a part of it was reclaimed: it is not renewed any more.
@@ -104,8 +113,8 @@ pub(crate) struct Held {
     pub(crate) alone: bool,
     /// Whether those behind one that is dead wait.
     pub(crate) blocks: bool,
-    /// Deliveries that are not settled; a lease without any is removed.
-    pub(crate) open: BTreeSet<MessageId>,
+    /// Deliveries that are not settled, each with its own key; a lease without any is removed.
+    pub(crate) open: BTreeMap<MessageId, String>,
     /// Deliveries that the worker is to stop.
     pub(crate) cancelled: BTreeSet<MessageId>,
 }
@@ -119,18 +128,32 @@ impl Table {
         Place::Ready { seq: self.last_seq }
     }
 
-    /// The place of what waits for a route, behind all that wait for one.
-    pub(crate) fn unrouted(&mut self, due_at: Option<Timestamp>) -> Place {
-        self.last_seq += 1;
-        Place::Unrouted { seq: self.last_seq, due_at }
+    /// A position behind all that were given before.
+    pub(crate) fn next_position(&mut self) -> u64 {
+        self.last_position += 1;
+        self.last_position
     }
 
-    /// The place of what may start at `due_at`.
-    pub(crate) fn ready_or_waiting(&mut self, due_at: Option<Timestamp>, now: Timestamp) -> Place {
-        match due_at.filter(|due_at| *due_at > now) {
-            Some(_) => Place::Waiting { due_at, reason: "delay", error: None },
-            None => self.ready(),
+    /// Makes a delivery ready. One that has a position keeps it.
+    pub(crate) fn make_ready(&mut self, name: &Name, now: Timestamp) {
+        let (place, next) = (self.ready(), self.next_position());
+        if let Some(row) = self.deliveries.get_mut(name) {
+            row.position.get_or_insert(next);
+            row.place = place;
         }
+        self.hand_on(name, now);
+    }
+
+    /// Makes a delivery of what was accepted for a handler: ready, or delayed.
+    pub(crate) fn deliver_to(&mut self, name: Name, mut row: Row, due_at: Option<Timestamp>) {
+        row.place = match due_at {
+            Some(_) => {
+                row.position = None;
+                Place::Waiting { due_at, reason: "delay", error: None }
+            }
+            None => self.ready(),
+        };
+        self.deliveries.insert(name, row);
     }
 
     pub(crate) fn contract_of(&self, name: &Name) -> String {

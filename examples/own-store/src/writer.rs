@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use inbox::Timestamp;
-use inbox::message::{Carry, Envelope, Message};
+use inbox::message::{Envelope, Message};
 use inbox::store::Now;
 use inbox::store::{Accepted, StoreFuture, StoredMessage, Writer};
 
@@ -45,22 +45,16 @@ impl Table {
     fn deliver(&mut self, envelope: &Envelope, now: Timestamp) {
         let Envelope { message, priority, .. } = envelope;
         let due_at = Some(envelope.start.due_at(now)).filter(|due_at| *due_at > now);
-        let row = |place| Row {
-            priority: *priority,
-            attempts: 0,
-            crashes: 0,
-            carry: Carry::default(),
-            place,
-        };
+        // One for all its deliveries: each is in a lane of its own.
+        let position = Some(self.next_position());
+        let row = Row::new(*priority, position, Place::Unrouted { due_at });
         let keys = self.routes_of(&message.contract);
         if keys.is_empty() || self.is_behind(message) {
-            let place = self.unrouted(due_at);
-            self.deliveries.insert((message.id, None), row(place));
+            self.deliveries.insert((message.id, None), row);
             return;
         }
         for key in keys {
-            let place = self.ready_or_waiting(due_at, now);
-            self.deliveries.insert((message.id, Some(key)), row(place));
+            self.deliver_to((message.id, Some(key)), row.clone(), due_at);
         }
     }
 }

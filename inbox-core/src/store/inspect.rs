@@ -21,7 +21,7 @@ pub trait Inspect: Send + Sync + 'static {
     fn counts(&self) -> StoreFuture<'_, Vec<DeliveryCount>>;
 
     /// *dead → ready*. Gives a dead delivery all its attempts again. Answers whether there was one. If it
-    /// blocks its lane, its turn is next.
+    /// blocks its lane, it keeps its position there and its turn is next; otherwise it goes to the end of the lane.
     fn retry(&self, id: MessageId, handler_key: &str, now: Now) -> StoreFuture<'_, bool>;
 
     /// *ready or waiting → done*, as cancelled; for a delivery that a worker holds, asks the worker
@@ -41,8 +41,9 @@ pub trait Inspect: Send + Sync + 'static {
     /// *ready or waiting → ready or waiting*. Gives deliveries another start; what they have been
     /// through stays counted. Answers how many were moved: those that a worker holds, and those
     /// that are dead or done, stay as they are. One that waits for a route goes on waiting for it,
-    /// and then until its new start. The head of a lane keeps the lane until then; one that waits behind
-    /// it gives up its turn if it is put off, and keeps it if it is to start now.
+    /// and then until its new start. One that waits for a retry keeps its position and its lane until then. Any
+    /// other that is put off gives up its position in its lane, and is given another one when it is due; one
+    /// that is ready or waits behind others keeps it if it is to start now.
     ///
     /// Concerns the delivery of one handler, or all deliveries of the message.
     fn reschedule(

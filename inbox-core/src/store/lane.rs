@@ -18,13 +18,13 @@ pub struct Lane {
 pub struct LaneRecord {
     /// Its name; the handler key is the one that its head is stored under.
     pub lane: Lane,
-    /// The message whose turn it is.
+    /// The message whose turn it is: of a run, the oldest that is held.
     pub head: MessageId,
     /// Where that stands. A lane whose head is dead is blocked.
     pub state: DeliveryState,
     /// Since when it is the head.
     pub since: Timestamp,
-    /// How many deliveries wait behind it.
+    /// How many other deliveries of the lane are held, ready or waiting behind it.
     pub behind: u64,
 }
 

@@ -129,6 +129,7 @@ macro_rules! __conformance_cases {
                 a_run_is_the_oldest_of_a_lane_in_their_order
                 many_lanes_give_width_and_few_give_depth
                 a_run_leaves_room_for_what_has_no_ordering_key
+                lanes_that_a_claim_does_not_win_are_in_nobodys_way
                 a_run_is_of_what_is_ready_and_what_waits_behind_the_lane
                 a_run_knows_no_priorities
                 a_lane_of_which_all_are_cancelled_is_free

@@ -87,7 +87,8 @@ pub async fn a_run_counts_as_one_of_its_concurrency_key(database: &dyn TestDatab
     for _ in 0..2 {
         free.push(bench.accept_one(super::sharing("pay", "x")).await);
     }
-    assert_eq!(ids(&other.lease_wanted(vec![by_key(2)]).await), free[..1], "the run, and one more");
+    let held = other.lease_wanted(vec![by_key(2)]).await;
+    assert_eq!(ids(&held), free[..1], "beside the run, one more");
     for one in &run {
         assert!(other.lease_wanted(vec![by_key(2)]).await.is_empty(), "the run goes on");
         bench.settled(one, DONE).await;

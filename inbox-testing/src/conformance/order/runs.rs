@@ -84,6 +84,33 @@ pub async fn a_run_leaves_room_for_what_has_no_ordering_key(database: &dyn TestD
     assert_eq!((keyless, runs.remove("a")), (free, Some(all[..2].to_vec())));
 }
 
+pub async fn lanes_that_a_claim_does_not_win_are_in_nobodys_way(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    for nth in 0..20 {
+        bench.accept_one(ordered("pay", &format!("key-{}", nth % 10))).await;
+    }
+    let mut free = Vec::new();
+    for _ in 0..2 {
+        free.push(bench.accept_one(envelope("pay")).await);
+    }
+    let held = bench.lease_wanted(vec![running("charge", 4, 1, 9)]).await;
+    let mut runs = by_key(&held);
+    assert_eq!(runs.remove(""), Some(free), "in one call");
+    let lengths: Vec<_> = runs.values().map(Vec::len).collect();
+    assert_eq!(lengths, [2], "one lane, as deep as it is");
+    // Two workers never win the same lane.
+    let mut keys = runs.into_keys().collect::<Vec<_>>();
+    for _ in 1..10 {
+        let held = bench.lease_wanted(vec![running("charge", 4, 1, 9)]).await;
+        keys.extend(by_key(&held).into_keys());
+    }
+    keys.sort();
+    keys.dedup();
+    assert_eq!(keys.len(), 10, "each lane is won once");
+    assert!(bench.lease_wanted(vec![running("charge", 4, 1, 9)]).await.is_empty());
+}
+
 pub async fn a_run_is_of_what_is_ready_and_what_waits_behind_the_lane(database: &dyn TestDatabase) {
     let bench = Bench::open(database).await;
     let other = bench.other(database, "host-2").await;
