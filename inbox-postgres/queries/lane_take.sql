@@ -13,25 +13,45 @@ mine AS MATERIALIZED (
     WHERE lease_id = $lease
 ),
 next AS MATERIALIZED (
-    SELECT mine.lane, mine.tenant, mine.ordering_key, one.*,
+    SELECT mine.lane, mine.tenant, mine.ordering_key, one.*, row_number() OVER lane = 1 AS is_first,
            ($quarantined::boolean IS NULL OR (one.crashes >= 2) = $quarantined)
            AND (one.handler_key, one.version) IN (
                SELECT * FROM unnest($read_keys::text[], $read_versions::integer[])
            )
            -- One message twice, under two keys that took the place of one: each in a run of its own.
            AND row_number() OVER (PARTITION BY mine.lane, one.message_id ORDER BY one.position) = 1
-           AND ($per_key::integer IS NULL OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key)
-               OVER (PARTITION BY mine.lane ORDER BY one.position)) AS is_mine
+           AND ($per_key::integer IS NULL
+                OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key) OVER lane) AS is_mine
     FROM first
     CROSS JOIN mine
     CROSS JOIN LATERAL :schema.lane_next(
         first.key, mine.tenant, mine.ordering_key, mine.mark, greatest(1, least($length::bigint, mine.share))
     ) AS one
+    WINDOW lane AS (PARTITION BY mine.lane ORDER BY one.position)
+),
+-- Whoever may be gone in a moment is nobody's next, and nobody waits for it.
+in_ready AS MATERIALIZED (
+    SELECT ctid AS place FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE NOT waits))
+    FOR UPDATE SKIP LOCKED
+),
+in_waiting AS MATERIALIZED (
+    SELECT ctid AS place FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE waits))
+    FOR UPDATE SKIP LOCKED
+),
+stays AS MATERIALIZED (
+    SELECT *
+    FROM next
+    WHERE CASE WHEN waits THEN place IN (SELECT place FROM in_waiting)
+               ELSE place IN (SELECT place FROM in_ready) END
 ),
 {{crowded}},
 run AS MATERIALIZED (
-    SELECT *
-    FROM (SELECT next.*, bool_and(is_mine) OVER (PARTITION BY lane ORDER BY position) AS goes_on FROM next) AS next
+    SELECT place, waits
+    FROM (
+        SELECT next.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
+               OVER (PARTITION BY lane ORDER BY position) AS goes_on
+        FROM next
+    ) AS next
     WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
 ),
 was_ready AS (
@@ -50,17 +70,11 @@ taken AS MATERIALIZED (
     FROM was_waiting
 ),
 {{hold}},
--- Of which nothing could be taken: the delivery in the way.
+-- Of which nothing could be taken: the delivery in the way, if there is one.
 empty AS MATERIALIZED (
-    SELECT mine.lane, head.message_id, head.handler_key
+    SELECT mine.lane, stays.message_id, stays.handler_key
     FROM mine
-    LEFT JOIN LATERAL (
-        SELECT next.message_id, next.handler_key
-        FROM next
-        WHERE next.lane = mine.lane AND next.place NOT IN (SELECT place FROM run WHERE run.waits = next.waits)
-        ORDER BY next.position
-        LIMIT 1
-    ) AS head ON true
+    LEFT JOIN stays ON stays.lane = mine.lane AND stays.is_first
     WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
 ),
 left_to_head AS (

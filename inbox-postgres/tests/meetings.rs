@@ -113,13 +113,14 @@ async fn two_orphans() -> (PostgresDatabase, PostgresStore, [MessageId; 2]) {
     let (database, inbox, alone) = application().await;
     let store = PostgresStore::clone(inbox.store());
     store.cancel(alone, None, Now::OfStore).await.unwrap();
-    let schedule = async || {
-        let options = ScheduleOptions::new().ordering_key("a");
-        inbox.scheduler().schedule(Paid, options).await.unwrap().message_id()
-    };
-    let both = [schedule().await, schedule().await];
+    let both = [of_lane(&inbox).await, of_lane(&inbox).await];
     store.announce("idle", Vec::new(), Now::OfStore).await.unwrap();
     (database, store, both)
+}
+
+async fn of_lane(inbox: &Inbox<PostgresStore>) -> MessageId {
+    let options = ScheduleOptions::new().ordering_key("a");
+    inbox.scheduler().schedule(Paid, options).await.unwrap().message_id()
 }
 
 async fn give_up(store: &PostgresStore) -> usize {
@@ -143,8 +144,13 @@ async fn an_orphan_that_is_about_to_be_gone_does_not_become_the_head_of_its_lane
 
 #[tokio::test]
 async fn to_give_up_orphans_waits_for_no_lane_that_changes_hands() {
-    let (database, store, [_, second]) = two_orphans().await;
+    let (database, inbox, alone) = application().await;
+    let store = PostgresStore::clone(inbox.store());
+    store.cancel(alone, None, Now::OfStore).await.unwrap();
+    store.announce("idle", Vec::new(), Now::OfStore).await.unwrap();
+    of_lane(&inbox).await;
     assert_eq!(lease(&store).await.len(), 2, "the first is at work");
+    let second = of_lane(&inbox).await;
     let holder = database.connect().await.unwrap();
     holder.batch_execute("BEGIN; DELETE FROM inbox.lane").await.unwrap();
     assert_eq!(give_up(&store).await, 0);

@@ -1,3 +1,3 @@
 crowded AS NOT MATERIALIZED (
-    SELECT lane FROM next WHERE $per_key IS NOT NULL AND false
+    SELECT NULL::tid AS lane WHERE false
 )
