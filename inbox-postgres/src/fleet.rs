@@ -61,13 +61,22 @@ impl PostgresStore {
         for row in &due {
             let handler_key: String = column(row, 0).map_err(damaged)?;
             let live: Vec<String> = column(row, 1).map_err(damaged)?;
-            let left = limit.saturating_sub(u32::try_from(dead.len()).unwrap_or(u32::MAX));
-            let Some(left) = NonZeroU32::new(left) else { break };
             let orphans = Orphans { store: self, handler_key, live, alive_for, now };
-            dead.extend(orphans.give_up(left).await?);
+            // Of a lane one at a time: where the dead let others pass, the next has its turn then.
+            while let Some(left) = left(limit, &dead) {
+                let more = orphans.give_up(left).await?;
+                if more.is_empty() {
+                    break;
+                }
+                dead.extend(more);
+            }
         }
         Ok(dead)
     }
+}
+
+fn left(limit: u32, dead: &[DeadDelivery]) -> Option<NonZeroU32> {
+    NonZeroU32::new(limit.saturating_sub(u32::try_from(dead.len()).unwrap_or(u32::MAX)))
 }
 
 fn host(row: &Row) -> Result<HostRecord, String> {

@@ -83,13 +83,13 @@ async fn a_delivery_that_is_in_two_places_keeps_no_other_from_moving() {
              INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
              SELECT '01900000-0000-7000-8000-0000000000aa', 'gone', handler_key, false, 3, '2001-01-01' {one};
              INSERT INTO inbox.held (lease_id, message_id, leased_at, version, attempt, crashes, priority,
-                 limited, blocks, handler_key, first_key, tenant)
+                 limited, blocks, handler_key, first_key, tenant, position)
              SELECT '01900000-0000-7000-8000-0000000000aa', unnest(ARRAY[message_id, gen_random_uuid()]),
-                 '2001-01-01', 1, 1, 0, 1, false, true, 'pay', 'pay', ''
+                 '2001-01-01', 1, 1, 0, 1, false, true, 'pay', 'pay', '', 1
              FROM (SELECT message_id {one}) AS one;
              INSERT INTO inbox.dead (message_id, handler_key, version, priority, attempts, reason,
-                 error_type, error, dead_at)
-             SELECT message_id, handler_key, 1, 1, 1, 'x', 'x', 'x', '2001-01-01' {one};
+                 error_type, error, dead_at, position)
+             SELECT message_id, handler_key, 1, 1, 1, 'x', 'x', 'x', '2001-01-01', 1 {one};
              INSERT INTO inbox.waiting (message_id, handler_key, version, priority, due_at, reason)
              VALUES (gen_random_uuid(), 'pay', 1, 1, '2001-01-02', 'delay')"
         ),

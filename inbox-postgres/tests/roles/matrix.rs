@@ -42,8 +42,10 @@ const ALLOWED: [(&str, &str, &str); 30] = [
 ];
 
 /// Functions that others call than those who schedule, with the rights of their own.
-const HELPERS: [(&str, &[&str]); 2] =
-    [("inbox_worker", &["lane_next", "must_settle"]), ("inbox_operator", &["lane_next"])];
+const HELPERS: [(&str, &[&str]); 2] = [
+    ("inbox_worker", &["held_units", "lane_next", "must_settle"]),
+    ("inbox_operator", &["first_key", "lane_next"]),
+];
 
 /// Functions that schedule, and who calls them.
 const CALLED: [&str; 2] = ["accepted", "schedule"];

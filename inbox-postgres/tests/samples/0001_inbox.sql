@@ -18,9 +18,9 @@ INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
 VALUES ('01900000-0000-7000-8000-0000000000aa', 'gone', 'sample', false, 5, '2026-01-02');
 
 INSERT INTO inbox.held (lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks,
-                        handler_key, first_key, tenant)
+                        handler_key, first_key, tenant, position)
 VALUES ('01900000-0000-7000-8000-0000000000aa', '01900000-0000-7000-8000-000000000002', '2026-01-01', 1, 1, 0, 3,
-        false, true, 'sample', 'sample', '');
+        false, true, 'sample', 'sample', '', 2);
 
 INSERT INTO inbox.waiting (message_id, handler_key, contract, version, priority, attempts, due_at, reason, error,
                            carry)
@@ -29,9 +29,9 @@ VALUES ('01900000-0000-7000-8000-000000000003', 'sample', '', 1, 0, 1, '2026-01-
        ('01900000-0000-7000-8000-000000000004', '', 'sample', 1, 1, 0, '2026-01-01', 'no-route', NULL, NULL);
 
 INSERT INTO inbox.dead (message_id, handler_key, version, priority, attempts, reason, error_type,
-                        error, dead_at)
+                        error, dead_at, position)
 VALUES ('01900000-0000-7000-8000-000000000005', 'sample', 1, 1, 5, 'attempts', 'String', 'no',
-        '2026-01-02');
+        '2026-01-02', 5);
 
 INSERT INTO inbox.attempt (message_id, handler_key, attempt, host, leased_at, settled_at, error_type, error)
 VALUES ('01900000-0000-7000-8000-000000000005', 'sample', 5, 'gone', '2026-01-01', '2026-01-02', 'String',

@@ -60,7 +60,8 @@ async fn first_release() -> PostgresDatabase {
     let client = database.connect().await.unwrap();
     let spine = include_str!("../../migrations/0001_inbox.sql");
     for text in ["CREATE SCHEMA inbox", include_str!("../../migrations/history.sql"), spine] {
-        client.batch_execute(&text.replace(":schema", "\"inbox\"")).await.unwrap();
+        let text = text.replace(":schema", "\"inbox\"").replace(":position", "'inbox.position'");
+        client.batch_execute(&text).await.unwrap();
     }
     let record = "INSERT INTO inbox.migration VALUES (1, 'inbox', encode(sha256(convert_to($1, 'UTF8')), 'hex'))";
     client.execute(record, &[&spine]).await.unwrap();

@@ -53,6 +53,7 @@ async fn every_migration_keeps_what_was_stored_before_it_and_the_store_goes_on_w
     let client = database.connect().await.unwrap();
     let run = async |sql: &str| {
         let sql = sql.replace(":schema", "inbox").replace(":channel", "'inbox.inbox'");
+        let sql = sql.replace(":position", "'inbox.position'");
         client.batch_execute(&sql).await.unwrap();
     };
     run("CREATE SCHEMA inbox").await;

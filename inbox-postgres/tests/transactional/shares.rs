@@ -15,19 +15,21 @@ async fn pass(application: &Application) {
 }
 
 #[tokio::test]
-async fn a_lane_is_handed_on_in_the_transaction_of_its_head() {
+async fn each_of_a_run_is_settled_in_the_transaction_of_its_handler_before_the_next_begins() {
     let application = Application::start().await;
-    schedule(&application, 1, Then::Succeed).await;
+    let first = schedule(&application, 1, Then::Succeed).await;
     let second = schedule(&application, 2, Then::Wait).await;
     let inbox = application.inbox.clone();
     let passes =
         tokio::spawn(async move { while inbox.process_pending().await.unwrap().leased > 0 {} });
     application.desk.begun.notified().await;
-    // The second is at work. Its turn was written with what the first one wrote.
-    let same = "SELECT lane.xmin = booked.xmin, lane.message_id::text FROM inbox.lane, booked WHERE booked.id = 1";
-    let row = application.client.query_one(same, &[]).await.unwrap();
-    assert_eq!(row.get::<_, String>(1), second.to_string());
-    assert!(row.get::<_, bool>(0), "it was handed on by another transaction");
+    // The second is at work. The first was settled with what it wrote.
+    let same = "SELECT done.xmin = booked.xmin FROM inbox.done, booked
+                WHERE booked.id = 1 AND done.message_id::text = $1";
+    let row = application.client.query_one(same, &[&first.to_string()]).await.unwrap();
+    assert!(row.get::<_, bool>(0), "it was settled by another transaction");
+    let lanes = application.inbox.lanes(LaneFilter::default()).await.unwrap();
+    assert_eq!((lanes[0].head, lanes[0].behind), (second, 0));
     application.desk.go_on();
     passes.await.unwrap();
     assert_eq!(application.booked().await, [1, 2]);
@@ -57,9 +59,10 @@ async fn a_lane_goes_on_in_order_whatever_becomes_of_the_answer_to_a_commit() {
         pass(&application).await;
         schedule(&application, 1, Then::Succeed).await;
         schedule(&application, 2, Then::Succeed).await;
+        // What a handler's transaction sends with its commit, and a claim does not.
         match is_committed {
-            true => application.proxy.lose_reply_to("COMMIT\0"),
-            false => application.proxy.cut_before("COMMIT\0"),
+            true => application.proxy.lose_reply_to("SET CONSTRAINTS"),
+            false => application.proxy.cut_before("SET CONSTRAINTS"),
         }
         pass(&application).await;
         assert_eq!(application.proxy.lost(), 1);
