@@ -142,7 +142,7 @@ SELECT now, ARRAY(SELECT id FROM accepted) FROM clock;
 
 -- statement: claim(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks)
 -- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- claim_limited.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
 -- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
@@ -224,7 +224,7 @@ LEFT JOIN LATERAL (
 
 -- statement: claim_beside_lanes(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks)
 -- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- claim_limited.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
 -- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
@@ -622,7 +622,7 @@ LEFT JOIN queued ON true;
 
 -- statement: claim_tenants(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, tenants)
 -- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- claim_limited.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
 -- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
@@ -704,7 +704,7 @@ LEFT JOIN LATERAL (
 
 -- statement: claim_beside_lanes_tenants(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, tenants)
 -- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- claim_limited.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
 -- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
@@ -1102,7 +1102,7 @@ LEFT JOIN queued ON true;
 
 -- statement: claim_tenants_and_none(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, tenants)
 -- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- claim_limited.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
 -- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
@@ -1184,7 +1184,7 @@ LEFT JOIN LATERAL (
 
 -- statement: claim_beside_lanes_tenants_and_none(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, tenants)
 -- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- claim_limited.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
 -- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now

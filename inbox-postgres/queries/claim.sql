@@ -1,5 +1,5 @@
 -- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
--- claim_lanes.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
+-- claim_limited.sql. Each row of the answer names the claim, and there is one even if nothing was taken. It also says
 -- whether the handler has anything with an ordering key, which this claim does not look at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($now::timestamptz, clock_timestamp()) AS now

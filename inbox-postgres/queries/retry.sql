@@ -1,4 +1,4 @@
--- dead → ready, with all attempts again. The head of a lane is so still, and its turn is next.
+-- dead → ready, with all attempts again. One that blocks its lane holds it still, and its turn is next.
 WITH taken AS (
     DELETE FROM :schema.dead WHERE message_id = $1 AND handler_key = $2 RETURNING *
 ),

@@ -22,7 +22,7 @@ pub struct LaneRecord {
     pub head: MessageId,
     /// Where that stands. A lane whose head is dead is blocked.
     pub state: DeliveryState,
-    /// Since when it is the head.
+    /// Since when it is the head; of a run, it may be since when the run is on.
     pub since: Timestamp,
     /// How many other deliveries of the lane are held, ready or waiting behind it.
     pub behind: u64,

@@ -49,6 +49,9 @@ pub trait Maintain: Send + Sync + 'static {
     /// [`max_crashes`](super::Wanted::max_crashes) more workers in a row have vanished with it, and the last
     /// of them held it alone, it is dead. An attempt that is settled ends the row.
     ///
+    /// Of a [run](super::LeaseStore::lease), only the first delivery that is still held is accused: the others had
+    /// not begun. They go back without a crash and without a record.
+    ///
     /// One that was [cancelled](super::Inspect::cancel) meanwhile is done, as cancelled. A delivery that its
     /// worker is about to settle is left to the worker. With a limit of 0 it moves nothing.
     ///
@@ -183,7 +186,8 @@ pub struct ReclaimedDelivery {
     pub host: String,
     /// The attempts that were counted, without this one.
     pub attempts: u32,
-    /// The workers that vanished with it in a row, this one included.
+    /// The workers that vanished with it in a row; this one included, unless the delivery follows another one
+    /// of its run.
     pub crashes: u32,
     /// Where it is now: pending, dead or cancelled.
     pub state: DeliveryState,

@@ -5,7 +5,7 @@ use crate::policy::AfterDead;
 /// How the deliveries of one handler stand to each other, in the whole fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Terms {
-    /// What becomes of a lane whose head is dead.
+    /// What becomes of a lane when one of its deliveries is dead.
     pub after_dead: AfterDead,
     /// At most this many are held at once. The deliveries of one run count as one.
     pub fleet: Option<NonZeroU32>,

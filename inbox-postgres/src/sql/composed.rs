@@ -139,7 +139,7 @@ fn claiming(template: Template) -> Template {
     Template { parameters, ..template }
 }
 
-/// The names that `lease/claim.rs` has values for.
+/// The names that `lease/parameters.rs` has values for.
 const CLAIMING: [&str; 23] = [
     "now",
     "lease",

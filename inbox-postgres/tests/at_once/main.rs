@@ -1,4 +1,4 @@
-//! All verbs at once on few lanes and few slots: nobody waits in a circle, and nothing is left behind.
+//! All verbs at once on few lanes with tight limits: nobody waits in a circle, and nothing is left behind.
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 

@@ -34,7 +34,7 @@ pub(super) async fn history(client: &Client) {
 ///   the lane `deep`, and in none.
 /// - 100,000 wait for each reason. Behind the lane 7 there are 50,000, and as many wait for the key of message
 ///   200,007; few have become due, or have a route by now.
-/// - `ship` holds 49,000 under 500 leases, of which 10 have expired. The first 9,000 are heads of lanes.
+/// - `ship` holds 49,000 under 500 leases, of which 10 have expired. The first 9,000 are of the lanes of which a run is on.
 pub(super) async fn work(client: &Client) {
     fill(client, &[READY, WAITING, HELD]).await;
 }
