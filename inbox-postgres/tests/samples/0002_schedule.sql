@@ -15,6 +15,6 @@ WITH moved AS (
     DELETE FROM inbox.ready WHERE message_id = '01900000-0000-7000-8000-000000000012' RETURNING *
 )
 INSERT INTO inbox.waiting (message_id, handler_key, version, priority, due_at, reason, tenant, ordering_key,
-                           first_key, seq)
-SELECT message_id, handler_key, version, priority, '2026-01-01', 'lane', tenant, ordering_key, handler_key, seq
+                           first_key, position)
+SELECT message_id, handler_key, version, priority, '2026-01-01', 'lane', tenant, ordering_key, handler_key, position
 FROM moved;
