@@ -47,8 +47,7 @@ impl PostgresStore {
             (&given, &all_keys, &by, &old_block),
             (&contracts, &keys, &vec![None; keys.len()], &block),
         ] {
-            let parameters: Parameters<'_> =
-                &[contracts, keys, by, &moment(now), &context, blocks];
+            let parameters: Parameters<'_> = &[contracts, keys, by, &moment(now), &context, blocks];
             client.query(text(Sql::route_register), parameters).await?;
         }
         let own: Vec<_> = superseded().map(|(route, _)| route.handler_key.as_str()).collect();

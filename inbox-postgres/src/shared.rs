@@ -94,7 +94,11 @@ impl PostgresStore {
 
     /// Hands on those of these lanes that nobody holds any more. Should it not come to that,
     /// [`mend`](inbox_core::store::Maintain::mend) finds it.
-    pub(crate) async fn hand_on_lanes(&self, lanes: &LaneNames, now: Now) -> Result<(), StoreError> {
+    pub(crate) async fn hand_on_lanes(
+        &self,
+        lanes: &LaneNames,
+        now: Now,
+    ) -> Result<(), StoreError> {
         if lanes.is_empty() {
             return Ok(());
         }

@@ -111,8 +111,7 @@ impl PostgresStore {
             let sweeping = is_whole.then(|| marks.sweeping(&claims));
             let size = room.max(FAR);
             let window = Window { levels: &levels, lows: &lows, lane_lows: &lane_lows, size };
-            let wish =
-                Wish { request, wanted, limit: room, quarantined: Some(false), has_lanes };
+            let wish = Wish { request, wanted, limit: room, quarantined: Some(false), has_lanes };
             let (found, outcome) = self.claim_from(connection, wish, &window, now).await?;
             marks.found(&claims, &outcome);
             drop(sweeping);

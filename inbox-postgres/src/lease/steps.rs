@@ -13,6 +13,9 @@ use crate::parameter::Parameter;
 use crate::sql::Sql;
 use crate::store::Parameters;
 
+/// A statement with what it is given.
+type Given<'a> = (Sql, Vec<&'a dyn Parameter>);
+
 /// What one claim is to bring.
 #[derive(Clone, Copy)]
 pub(super) struct Wish<'a> {
@@ -89,7 +92,7 @@ impl PostgresStore {
         let steps = Steps::of(wish);
         let named = |sql: Sql| (sql, given.of(self.parameters(sql)));
         let keys = [wanted.handler_key.as_str()];
-        let (keys, mut statements): (&[&str], Vec<(Sql, Vec<&dyn Parameter>)>) = (&keys, vec![]);
+        let (keys, mut statements): (&[&str], Vec<Given<'_>>) = (&keys, Vec::new());
         statements.extend(steps.lock.map(|sql| (sql, vec![&keys as &dyn Parameter])));
         statements.extend(steps.win.map(named));
         statements.push(named(steps.claim));
@@ -112,15 +115,13 @@ impl PostgresStore {
     async fn in_one(
         &self,
         connection: &Object,
-        statements: &[(Sql, Vec<&dyn Parameter>)],
+        statements: &[Given<'_>],
     ) -> Result<Vec<Vec<Row>>, StoreError> {
         if let [(sql, parameters)] = statements {
             return self.query_on(connection, *sql, parameters).await.map(|rows| vec![rows]);
         }
-        let statements: Vec<(&str, Parameters<'_>)> = statements
-            .iter()
-            .map(|(sql, parameters)| (self.text(*sql), &parameters[..]))
-            .collect();
+        let statements: Vec<(&str, Parameters<'_>)> =
+            statements.iter().map(|(sql, parameters)| (self.text(*sql), &parameters[..])).collect();
         self.client(connection).query_all(&statements).await
     }
 }

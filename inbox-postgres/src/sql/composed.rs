@@ -184,10 +184,8 @@ fn settlements() -> Vec<(Sql, Template)> {
         ),
         (
             Sql::settle_within,
-            any(
-                "SELECT nth, cancelled FROM mine\nUNION ALL\nSELECT NULL, \
-                 :schema.must_settle((SELECT count(*) FROM mine), $11, $12) IS NULL",
-            ),
+            any("SELECT nth, cancelled FROM mine\nUNION ALL\nSELECT NULL, \
+                 :schema.must_settle((SELECT count(*) FROM mine), $11, $12) IS NULL"),
         ),
         (Sql::reclaim, part(file!("reclaim"), &[kept])),
     ]

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use inbox_core::store::{StoreError, StoreErrorKind};
 
-use composed::composed;
 use crate::schema::in_schema;
+use composed::composed;
 use render::{Template, render};
 
 /// Names the statements, and brings the texts of the files along.

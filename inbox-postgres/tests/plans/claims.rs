@@ -7,7 +7,7 @@ use crate::plan::{
     PLANNERS, SESSION, pages, plan, reads_a_large_table_by_pages, reads_all_of_a_large_table,
     walks_past,
 };
-use crate::statements::{Asked, asked, claim, behind, claim_limited, claiming, win};
+use crate::statements::{Asked, asked, behind, claim, claim_limited, claiming, win};
 
 /// The claim walks the index in its order, one step for each row that it takes.
 async fn a_claim_holds_its_plan(database: &PostgresDatabase, handler: &str, statistics: &str) {

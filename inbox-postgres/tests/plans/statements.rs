@@ -77,7 +77,8 @@ const CLAIM: [(&str, &str); 23] = [
 pub(crate) fn claiming(name: &str, given: &[(&str, &str)]) -> Asked {
     let (_, parameters, text) = with_parameters().find(|(of, ..)| *of == name).unwrap();
     let value = |name: &str| {
-        let of = |all: &[(&str, &str)]| all.iter().find(|(of, _)| *of == name).map(|it| it.1.to_owned());
+        let of =
+            |all: &[(&str, &str)]| all.iter().find(|(of, _)| *of == name).map(|it| it.1.to_owned());
         of(given).or_else(|| of(&CLAIM)).unwrap_or_else(|| panic!("no argument `{name}`"))
     };
     let arguments: Vec<_> = parameters.split(", ").map(value).collect();

@@ -23,7 +23,11 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("orphan_served", 100, "NULL, '1 hour', 'gone', 100"),
         Case::new("route_foreign", 1, "'other'"),
         Case::new("route_taken", 1, "'{paid}', '{charge}'"),
-        Case::new("route_register", 2, "'{pay,new}', '{charge,new}', '{NULL,NULL}', NULL, '', '{true,true}'"),
+        Case::new(
+            "route_register",
+            2,
+            "'{pay,new}', '{charge,new}', '{NULL,NULL}', NULL, '', '{true,true}'",
+        ),
         Case::new("route_restore", 1, "'{pay}', '{ship}', '{pack}'"),
         Case::new("route_first", 1, "'{pay}', '{fresh}', '{charge}'"),
         Case::new("route_change", 1, "'pay', '{charge}', '{NULL}', '{true}'"),
