@@ -15,10 +15,26 @@ impl Command {
     }
 }
 
-/// All of one lane.
-#[inbox_contract(name = "bench.step", version = 1, ordering_key = "the-only-one")]
+/// One of a lane, with its number in it; or of none.
+#[inbox_contract(name = "bench.step", version = 1)]
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Step {
+    pub(crate) lane: Option<usize>,
+    pub(crate) number: usize,
+}
+
+/// For a handler with a limit for the whole fleet.
+#[inbox_contract(name = "bench.shared", version = 1)]
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Shared {
+    pub(crate) number: usize,
+}
+
+/// For a handler with a limit for each concurrency key.
+#[inbox_contract(name = "bench.limited", version = 1, concurrency_key = "{key}")]
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Limited {
+    pub(crate) key: usize,
     pub(crate) number: usize,
 }
 

@@ -44,7 +44,7 @@ pub(crate) async fn in_a_transaction(
         let took = match &**side {
             Side::Inbox(ours) => {
                 let calls = Calls::counted(count);
-                let inbox = host::build(ours, "bench.effect", &calls).await?;
+                let inbox = host::build(ours.store(), &["bench.effect"], &calls).await?;
                 let effects = (0..COUNT).map(|number| (Effect { number }, ScheduleOptions::new()));
                 for receipt in inbox.scheduler().schedule_all(effects.collect::<Vec<_>>()).await? {
                     receipt?;

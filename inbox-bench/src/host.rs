@@ -3,14 +3,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use inbox::postgres::PostgresStore;
+use inbox::postgres::Transaction;
+use inbox::store::Store;
 use inbox::{HostHandle, Inbox, State, handler};
 use tokio::sync::Notify;
 
 use crate::contract::{Command, HANDLER};
 use crate::drain::Drain;
+use crate::lane::Lanes;
 use crate::measure::{Measure, per_second};
-use crate::ours::Ours;
 use crate::place::Place;
 use crate::recovery::Recovered;
 use crate::report::Report;
@@ -19,7 +20,10 @@ use crate::warm;
 
 /// What the handler was called for: how often and, if someone wants to know, when for which.
 #[derive(Clone)]
-pub(crate) struct Calls(Arc<Inner>);
+pub(crate) struct Calls {
+    inner: Arc<Inner>,
+    pub(crate) lanes: Arc<Lanes>,
+}
 
 struct Inner {
     enough: usize,
@@ -30,12 +34,14 @@ struct Inner {
 
 impl Calls {
     fn new(enough: usize, times: Option<Mutex<Vec<(usize, Instant)>>>) -> Self {
-        Self(Arc::new(Inner {
-            enough,
-            count: AtomicUsize::new(0),
-            is_enough: Notify::new(),
-            times,
-        }))
+        let (count, is_enough) = (AtomicUsize::new(0), Notify::new());
+        let inner = Arc::new(Inner { enough, count, is_enough, times });
+        Self { inner, lanes: Arc::default() }
+    }
+
+    /// Of handlers whose commands are in these lanes.
+    pub(crate) fn in_lanes(self, lanes: Lanes) -> Self {
+        Self { lanes: Arc::new(lanes), ..self }
     }
 
     /// Counts until there are enough.
@@ -50,7 +56,7 @@ impl Calls {
 
     /// Of a handler that was called.
     pub(crate) fn note(&self, number: usize) {
-        let Inner { enough, count, is_enough, times } = &*self.0;
+        let Inner { enough, count, is_enough, times } = &*self.inner;
         if let Some(times) = times {
             let time = (number, Instant::now());
             times.lock().unwrap_or_else(PoisonError::into_inner).push(time);
@@ -61,12 +67,12 @@ impl Calls {
     }
 
     pub(crate) async fn are_enough(&self) {
-        self.0.is_enough.notified().await;
+        self.inner.is_enough.notified().await;
     }
 
     /// When each command was handled.
     pub(crate) fn times(&self) -> Vec<(usize, Instant)> {
-        let times = self.0.times.iter();
+        let times = self.inner.times.iter();
         times
             .flat_map(|times| times.lock().unwrap_or_else(PoisonError::into_inner).clone())
             .collect()
@@ -78,19 +84,20 @@ async fn nothing(command: Command, State(calls): State<Calls>) {
     calls.note(command.number);
 }
 
-/// A host with nothing said about it, for one handler: the others are of other measurements.
-pub(crate) async fn build(
-    ours: &Ours,
-    handler: &str,
+/// A host with nothing said about it, for these handlers: the others are of other measurements.
+pub(crate) async fn build<S: Store + Clone>(
+    store: &S,
+    handlers: &[&str],
     calls: &Calls,
-) -> Result<Inbox<PostgresStore>> {
-    let builder = Inbox::builder(ours.store().clone()).only_handlers([handler]);
-    // Every handler of this program is checked, also those that do not run.
+) -> Result<Inbox<S>> {
+    let builder = Inbox::builder(store.clone()).only_handlers(handlers.iter().copied());
+    // Every handler of this program is checked, also those that do not run; not every store has transactions.
+    let builder = builder.lends::<Transaction>();
     Ok(builder.state(calls.clone()).state(Recovered::none()).build().await?)
 }
 
 /// Works off what is stored, and answers how long it took.
-pub(crate) async fn work_off(inbox: &Inbox<PostgresStore>, calls: &Calls) -> Result<Duration> {
+pub(crate) async fn work_off<S: Store>(inbox: &Inbox<S>, calls: &Calls) -> Result<Duration> {
     let began = Instant::now();
     let host = inbox.start()?;
     calls.are_enough().await;
@@ -117,7 +124,7 @@ pub(crate) async fn drain(place: &Place, round: usize, report: &mut Report) -> R
                 let before = place.done().await?;
                 place.fill(COUNT).await?;
                 let calls = Calls::counted(COUNT);
-                let inbox = build(ours, HANDLER, &calls).await?;
+                let inbox = build(ours.store(), &[HANDLER], &calls).await?;
                 let took = work_off(&inbox, &calls).await?;
                 let done = place.done().await? - before;
                 ensure!(done == i64::try_from(COUNT)?, "{done} of {COUNT} are done");

@@ -2,24 +2,29 @@
 //! cargo xtask bench --recovery
 //!
 //! Schedules, drains and picks up on a durable PostgreSQL of its own, and prints medians with their
-//! ratio to raw SQL on the same tables. Machines are noisy: read the ratios.
+//! ratio to raw SQL on the same tables; a little on SQLite, too. Machines are noisy: read the ratios.
 
 mod arguments;
+mod beside;
 mod contract;
 mod drain;
 mod effect;
 mod host;
 mod lane;
+mod limit;
 mod measure;
 mod ours;
 mod pickup;
+mod pinned;
 mod place;
 mod raw;
 mod recovery;
 mod report;
 mod schedule;
 mod side;
+mod sqlite;
 mod warm;
+mod work;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -37,7 +42,7 @@ const ROUNDS: usize = 5;
 const LONG_ROUNDS: usize = 3;
 
 /// No round begins that would probably end later: a slow machine measures less often, not for longer.
-const LIMIT: Duration = Duration::from_secs(110);
+const LIMIT: Duration = Duration::from_secs(150);
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -69,9 +74,13 @@ async fn run() -> Result<()> {
         host::drain(&place, round, &mut report).await?;
         if round < LONG_ROUNDS {
             drain::while_a_transaction_is_open(&place, round, &mut report).await?;
-            lane::one(&place, round, &mut report).await?;
+            lane::drain(&place, round, &mut report).await?;
+            limit::drain(&place, &mut report).await?;
             effect::in_a_transaction(&place, round, &mut report).await?;
             pickup::at_a_steady_pace(&place, round, &mut report).await?;
+            beside::a_deep_lane(&place, &mut report).await?;
+            pinned::drain(&place, &mut report).await?;
+            sqlite::drain(&mut report).await?;
         }
         if began.elapsed() + round_began.elapsed() > LIMIT {
             break;

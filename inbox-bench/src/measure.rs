@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// Something that is measured on both sides.
+/// Something that is measured, on both sides where raw SQL has the like.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measure {
     pub(crate) name: &'static str,
@@ -23,6 +23,8 @@ pub(crate) enum Mark {
     Ratio(f64),
     /// At least this much, whatever raw SQL reaches.
     Inbox(f64),
+    /// At most this much.
+    AtMost(f64),
 }
 
 impl Measure {

@@ -12,10 +12,11 @@ use crate::report::Report;
 use crate::side::{Side, TASKS};
 use crate::warm;
 
-const COUNT: usize = 150;
+/// Three seconds of them.
+pub(crate) const COUNT: usize = 150;
 
 /// Fifty in a second.
-const PACE: Duration = Duration::from_millis(20);
+pub(crate) const PACE: Duration = Duration::from_millis(20);
 
 /// Nobody tells the raw worker that there is work: it looks, and pauses after finding nothing.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -36,7 +37,7 @@ pub(crate) async fn at_a_steady_pace(
         let (called, picked_up) = match &**side {
             Side::Inbox(ours) => {
                 let calls = Calls::timed(COUNT);
-                let inbox = host::build(ours, HANDLER, &calls).await?;
+                let inbox = host::build(ours.store(), &[HANDLER], &calls).await?;
                 let running = inbox.start()?;
                 let called = schedule_all(side).await?;
                 calls.are_enough().await;
@@ -48,13 +49,20 @@ pub(crate) async fn at_a_steady_pace(
                 (schedule_all(side).await?, worker.await??)
             }
         };
-        let mut took: Vec<_> =
-            picked_up.into_iter().map(|(number, at)| at.duration_since(called[number])).collect();
-        took.sort_unstable();
-        report.add(HALF, side, milliseconds(took[COUNT * 50 / 100]));
-        report.add(MOST, side, milliseconds(took[COUNT * 99 / 100]));
+        let (half, most) = quantiles(&called, &picked_up);
+        report.add(HALF, side, half);
+        report.add(MOST, side, most);
     }
     Ok(())
+}
+
+/// How long half of the commands took to be picked up, and nearly all, in milliseconds.
+pub(crate) fn quantiles(called: &[Instant], picked_up: &[(usize, Instant)]) -> (f64, f64) {
+    let took = picked_up.iter().map(|(number, at)| at.duration_since(called[*number]));
+    let mut took: Vec<_> = took.collect();
+    took.sort_unstable();
+    let (half, most) = (took[took.len() * 50 / 100], took[took.len() * 99 / 100]);
+    (milliseconds(half), milliseconds(most))
 }
 
 /// Calls at the pace whatever the answers take, and answers when each call was made.

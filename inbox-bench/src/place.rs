@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use futures_util::future::try_join_all;
 use inbox::testing::postgres::PostgresServer;
 use tokio_postgres::{Client, NoTls};
@@ -39,6 +39,14 @@ impl Place {
         }
     }
 
+    /// Our side, where raw SQL has nothing like what is measured.
+    pub(crate) fn ours(&self) -> Result<&Ours> {
+        match &*self.inbox {
+            Side::Inbox(ours) => Ok(ours),
+            Side::Raw(_) => bail!("the first side is ours"),
+        }
+    }
+
     /// Leaves nothing of the measurement before.
     pub(crate) async fn clear(&self) -> Result<()> {
         let tables = "TRUNCATE inbox.message, inbox.ready, inbox.lease, inbox.held, inbox.waiting,
@@ -62,10 +70,14 @@ impl Place {
     /// How many deliveries are done. Fails if one is anywhere else: what was not done was not measured.
     pub(crate) async fn done(&self) -> Result<i64> {
         let sql = "SELECT (SELECT count(*) FROM inbox.done),
-                          (SELECT count(*) FROM inbox.ready) + (SELECT count(*) FROM inbox.held)";
+                          (SELECT count(*) FROM inbox.ready) + (SELECT count(*) FROM inbox.held)
+                              + (SELECT count(*) FROM inbox.waiting)";
         let row = self.admin.query_one(sql, &[]).await?;
         let (done, left): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        ensure!(left == 0, "{left} rows are left in `ready` and `held`: the drain is broken");
+        ensure!(
+            left == 0,
+            "{left} rows are left in `ready`, `held` and `waiting`: the drain is broken"
+        );
         Ok(done)
     }
 

@@ -37,12 +37,12 @@ const LEASE: &str = "WITH taken AS (
     DELETE FROM inbox.ready
     WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM inbox.ready
-        WHERE handler_key = $2 AND level = 1 AND version = 1 AND seq > $3
+        WHERE handler_key = $2 AND NOT ordered AND level = 1 AND version = 1 AND seq > $3
         ORDER BY seq
         LIMIT $4
         FOR UPDATE SKIP LOCKED
     ))
-    RETURNING seq, message_id
+    RETURNING seq, message_id, position
 ),
 leased AS (
     INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
@@ -52,9 +52,9 @@ leased AS (
 held AS (
     INSERT INTO inbox.held (
         lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant
+        first_key, tenant, position
     )
-    SELECT $1, message_id, now(), 1, 1, 0, 1, false, false, $2, '', '' FROM taken
+    SELECT $1, message_id, now(), 1, 1, 0, 1, false, false, $2, '', '', position FROM taken
 )
 SELECT taken.seq, message.payload::text
 FROM taken
@@ -75,7 +75,7 @@ FROM ended";
 const TAKE: &str = "DELETE FROM inbox.ready
 WHERE ctid = (
     SELECT ctid FROM inbox.ready
-    WHERE handler_key = $1 AND level = 1 AND version = 1
+    WHERE handler_key = $1 AND NOT ordered AND level = 1 AND version = 1
     ORDER BY seq
     LIMIT 1
     FOR UPDATE SKIP LOCKED

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use inbox::postgres::PostgresStore;
 use inbox::{Inbox, ScheduleOptions, State, handler};
 
@@ -15,7 +15,6 @@ use crate::host::Calls;
 use crate::measure::milliseconds;
 use crate::ours::Ours;
 use crate::place::Place;
-use crate::side::Side;
 
 const KEY: &str = "bench.held";
 
@@ -50,8 +49,7 @@ async fn held(command: Held, State(Recovered(calls)): State<Recovered>) {
 
 /// Prints all of it.
 pub(crate) async fn run(place: &Place) -> Result<()> {
-    let [side, _] = place.sides(0);
-    let Side::Inbox(ours) = &**side else { bail!("the first side is ours") };
+    let ours = place.ours()?;
     println!("{:<44}{:>14}{:>14}{:>8}", "", "recovered in", "never held", "ratio");
     for (milliseconds, backlog) in [(0, 0), (50, 0), (0, BACKLOG), (50, BACKLOG)] {
         let fresh = measure(place, ours, milliseconds, backlog, Start::Ready).await?;

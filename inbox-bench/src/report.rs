@@ -17,15 +17,24 @@ struct Line {
 
 impl Report {
     pub(crate) fn add(&mut self, measure: Measure, side: &Side, value: f64) {
+        match side {
+            Side::Inbox(_) => self.add_ours(measure, value),
+            Side::Raw(_) => self.line(measure).raw.push(value),
+        }
+    }
+
+    /// Of something that raw SQL has nothing like.
+    pub(crate) fn add_ours(&mut self, measure: Measure, value: f64) {
+        self.line(measure).inbox.push(value);
+    }
+
+    fn line(&mut self, measure: Measure) -> &mut Line {
         let at = self.0.iter().position(|line| line.measure.name == measure.name);
         let at = at.unwrap_or_else(|| {
             self.0.push(Line { measure, inbox: Vec::new(), raw: Vec::new() });
             self.0.len() - 1
         });
-        match side {
-            Side::Inbox(_) => self.0[at].inbox.push(value),
-            Side::Raw(_) => self.0[at].raw.push(value),
-        }
+        &mut self.0[at]
     }
 
     /// For programs.
@@ -34,27 +43,43 @@ impl Report {
     }
 }
 
+/// Whether a mark was reached.
+struct Verdict {
+    /// What the mark is about.
+    of: &'static str,
+    bound: Bound,
+    limit: f64,
+    is_met: bool,
+}
+
+enum Bound {
+    AtLeast,
+    AtMost,
+}
+
 impl Line {
-    /// The medians and their ratio.
+    /// The medians and their ratio; no numbers where there is no raw SQL.
     fn figures(&self) -> (f64, f64, f64) {
         let (inbox, raw) = (median(&self.inbox), median(&self.raw));
         (inbox, raw, inbox / raw)
     }
 
-    /// What the mark is about, what it asks for, and what was reached.
-    fn mark(&self) -> Option<(&'static str, f64, f64)> {
+    fn verdict(&self) -> Option<Verdict> {
         let (inbox, _, ratio) = self.figures();
+        let verdict = |of, bound, limit, is_met| Verdict { of, bound, limit, is_met };
         Some(match self.measure.mark? {
-            Mark::Ratio(least) => ("ratio", least, ratio),
-            Mark::Inbox(least) => ("inbox", least, inbox),
+            Mark::Ratio(least) => verdict("ratio", Bound::AtLeast, least, ratio >= least),
+            Mark::Inbox(least) => verdict("inbox", Bound::AtLeast, least, inbox >= least),
+            Mark::AtMost(most) => verdict("inbox", Bound::AtMost, most, inbox <= most),
         })
     }
 
     fn json(&self) -> Value {
         let Measure { name, unit, .. } = self.measure;
         let (inbox, raw, ratio) = self.figures();
-        let mark = self.mark().map(|(of, at_least, reached)| {
-            json!({ "of": of, "at_least": at_least, "is_met": reached >= at_least })
+        let mark = self.verdict().map(|Verdict { of, bound, limit, is_met }| match bound {
+            Bound::AtLeast => json!({ "of": of, "at_least": limit, "is_met": is_met }),
+            Bound::AtMost => json!({ "of": of, "at_most": limit, "is_met": is_met }),
         });
         json!({
             "name": name,
@@ -71,15 +96,22 @@ impl Line {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<38}{:>13}{:>13}{:>8}  mark", "", "inbox", "raw SQL", "ratio")?;
+        writeln!(f, "{:<42}{:>13}{:>13}{:>8}  mark", "", "inbox", "raw SQL", "ratio")?;
         for line in &self.0 {
             let Measure { name, unit, .. } = line.measure;
             let (inbox, raw, ratio) = line.figures();
-            let (inbox, raw) = (unit.show(inbox), unit.show(raw));
-            write!(f, "{name:<38}{inbox:>13}{raw:>13}{ratio:>8.2}")?;
-            if let Some((of, least, reached)) = line.mark() {
-                let verdict = if reached >= least { "met" } else { "missed" };
-                write!(f, "  {of} >= {least}: {verdict}")?;
+            write!(f, "{name:<42}{:>13}", unit.show(inbox))?;
+            match line.raw.is_empty() {
+                true => write!(f, "{:>13}{:>8}", "-", "-")?,
+                false => write!(f, "{:>13}{ratio:>8.2}", unit.show(raw))?,
+            }
+            if let Some(Verdict { of, bound, limit, is_met }) = line.verdict() {
+                let sign = match bound {
+                    Bound::AtLeast => ">=",
+                    Bound::AtMost => "<=",
+                };
+                let verdict = if is_met { "met" } else { "missed" };
+                write!(f, "  {of} {sign} {limit}: {verdict}")?;
             }
             writeln!(f)?;
         }
@@ -125,6 +157,17 @@ mod tests {
         let measure = Measure::share("last tenth").with(Mark::Inbox(0.9));
         let text = line(measure, &[0.8], &[0.4]).to_string();
         assert!(text.contains("inbox >= 0.9: missed"), "{text}");
+    }
+
+    #[test]
+    fn a_line_without_raw_sql_has_no_ratio() {
+        let measure = Measure::time("pickup").with(Mark::AtMost(50.0));
+        let report = line(measure, &[49.0], &[]);
+        let json = &report.json()[0];
+        assert_eq!((&json["raw"], &json["ratio"]), (&Value::Null, &Value::Null));
+        assert_eq!(json["mark"], json!({ "of": "inbox", "at_most": 50.0, "is_met": true }));
+        let text = report.to_string();
+        assert!(text.contains("49.00 ms            -       -  inbox <= 50: met"), "{text}");
     }
 
     #[test]
