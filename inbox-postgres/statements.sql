@@ -304,7 +304,7 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS message ON true;
 
--- statement: claim_limited(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, fleet, per_key)
+-- statement: claim_limited(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, max_crashes, duration, limited, blocks, fleet, per_key)
 -- ready → held, as claim.sql does, for a handler with limits. What exceeds the limit of its key goes to waiting.
 -- The answer also says what became of what was looked at and not taken.
 WITH clock AS MATERIALIZED (
@@ -331,34 +331,49 @@ found AS MATERIALIZED (
             WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
               AND seq > scan.low 
             ORDER BY seq
-            LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+            LIMIT (SELECT CASE
+                WHEN $17::integer IS NOT NULL THEN $10::bigint
+                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+        LIMIT (SELECT CASE
+                WHEN $17::integer IS NOT NULL THEN $10::bigint
+                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
     ) AS one
-    LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+    LIMIT (SELECT CASE
+                WHEN $17::integer IS NOT NULL THEN $10::bigint
+                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted. A lane that was won counts, although nothing of it is held yet.
 ranked AS MATERIALIZED (
     SELECT row, tenant, concurrency_key, turn,
            row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $16::integer IS NOT NULL AND concurrency_key IS NOT NULL
+           CASE WHEN $17::integer IS NOT NULL AND concurrency_key IS NOT NULL
                 THEN inbox.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
     FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth
     FROM ranked
-    WHERE $16 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $16 - held
+    WHERE $17 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $17 - held
 ),
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE $15::integer IS NULL OR nth <= $15 - (SELECT inbox.held_units(first.key) FROM first) - (
-        SELECT count(*) FROM inbox.lane WHERE lease_id = $2
+    WHERE nth <= (
+        SELECT least($11, $16::integer - inbox.held_units(first.key)) - (
+            SELECT count(*) FROM inbox.lane WHERE lease_id = $2
+        )
+        FROM first
     )
 ),
 -- Only behind one that is held: whoever ends that wakes it.
@@ -387,8 +402,8 @@ taken AS (
 ),
 leased AS (
     INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
-           min(clock.now) + $12::interval
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $12::integer,
+           min(clock.now) + $13::interval
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -399,8 +414,8 @@ held AS (
         lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
         first_key, tenant, ordering_key, concurrency_key, position, carry
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
-           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $14::boolean,
+           $15::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
 ),
 answer AS MATERIALIZED (
@@ -553,10 +568,10 @@ entered AS (
     FROM clock, open
     WHERE lane.ctid = open.row
 )
-SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version, lane.is_free, tenant, ordering_key
+SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
+       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane WHERE is_free) AS is_free, tenant, ordering_key
 FROM clock
-LEFT JOIN queued ON true
-LEFT JOIN lane USING (tenant, ordering_key);
+LEFT JOIN queued ON true;
 
 -- statement: lane_behind(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window)
 -- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
@@ -590,18 +605,24 @@ queued AS MATERIALIZED (
     ) AS one
     LIMIT $8::bigint
 ),
-behind AS MATERIALIZED (
-    SELECT queued.row
+lane AS MATERIALIZED (
+    SELECT lane.*
     FROM (SELECT DISTINCT tenant, ordering_key FROM queued) AS seen
     CROSS JOIN LATERAL (
-        SELECT message_id, head_key
+        SELECT tenant, ordering_key, message_id, head_key
         FROM inbox.lane
         WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key AND num_nonnulls(lease_id, message_id) > 0
         LIMIT 1
         FOR SHARE SKIP LOCKED
     ) AS lane
-    JOIN queued ON queued.tenant = seen.tenant AND queued.ordering_key = seen.ordering_key
-    WHERE (lane.message_id, lane.head_key) IS DISTINCT FROM (queued.message_id, $3)
+),
+behind AS MATERIALIZED (
+    SELECT row
+    FROM queued
+    WHERE (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
+      AND message_id NOT IN (
+          SELECT message_id FROM lane WHERE head_key = $3 AND message_id IS NOT NULL
+      )
 ),
 moved AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
@@ -784,7 +805,7 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS message ON true;
 
--- statement: claim_limited_tenants(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
+-- statement: claim_limited_tenants(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
 -- ready → held, as claim.sql does, for a handler with limits. What exceeds the limit of its key goes to waiting.
 -- The answer also says what became of what was looked at and not taken.
 WITH clock AS MATERIALIZED (
@@ -804,41 +825,56 @@ found AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT ready.*
         FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
-            AS scan (level, version, low) CROSS JOIN unnest($17::text[]) AS served (tenant)
+            AS scan (level, version, low) CROSS JOIN unnest($18::text[]) AS served (tenant)
         CROSS JOIN LATERAL (
             SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
             WHERE handler_key = $4 COLLATE "C" AND NOT ordered AND level = scan.level AND version = scan.version
               AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
             ORDER BY seq
-            LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+            LIMIT (SELECT CASE
+                WHEN $17::integer IS NOT NULL THEN $10::bigint
+                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+        LIMIT (SELECT CASE
+                WHEN $17::integer IS NOT NULL THEN $10::bigint
+                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
     ) AS one
-    LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+    LIMIT (SELECT CASE
+                WHEN $17::integer IS NOT NULL THEN $10::bigint
+                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted. A lane that was won counts, although nothing of it is held yet.
 ranked AS MATERIALIZED (
     SELECT row, tenant, concurrency_key, turn,
            row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $16::integer IS NOT NULL AND concurrency_key IS NOT NULL
+           CASE WHEN $17::integer IS NOT NULL AND concurrency_key IS NOT NULL
                 THEN inbox.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
     FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth
     FROM ranked
-    WHERE $16 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $16 - held
+    WHERE $17 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $17 - held
 ),
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE $15::integer IS NULL OR nth <= $15 - (SELECT inbox.held_units(first.key) FROM first) - (
-        SELECT count(*) FROM inbox.lane WHERE lease_id = $2
+    WHERE nth <= (
+        SELECT least($11, $16::integer - inbox.held_units(first.key)) - (
+            SELECT count(*) FROM inbox.lane WHERE lease_id = $2
+        )
+        FROM first
     )
 ),
 -- Only behind one that is held: whoever ends that wakes it.
@@ -867,8 +903,8 @@ taken AS (
 ),
 leased AS (
     INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
-           min(clock.now) + $12::interval
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $12::integer,
+           min(clock.now) + $13::interval
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -879,8 +915,8 @@ held AS (
         lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
         first_key, tenant, ordering_key, concurrency_key, position, carry
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
-           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $14::boolean,
+           $15::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
 ),
 answer AS MATERIALIZED (
@@ -1033,10 +1069,10 @@ entered AS (
     FROM clock, open
     WHERE lane.ctid = open.row
 )
-SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version, lane.is_free, tenant, ordering_key
+SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
+       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane WHERE is_free) AS is_free, tenant, ordering_key
 FROM clock
-LEFT JOIN queued ON true
-LEFT JOIN lane USING (tenant, ordering_key);
+LEFT JOIN queued ON true;
 
 -- statement: lane_behind_tenants(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, tenants)
 -- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
@@ -1070,18 +1106,24 @@ queued AS MATERIALIZED (
     ) AS one
     LIMIT $8::bigint
 ),
-behind AS MATERIALIZED (
-    SELECT queued.row
+lane AS MATERIALIZED (
+    SELECT lane.*
     FROM (SELECT DISTINCT tenant, ordering_key FROM queued) AS seen
     CROSS JOIN LATERAL (
-        SELECT message_id, head_key
+        SELECT tenant, ordering_key, message_id, head_key
         FROM inbox.lane
         WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key AND num_nonnulls(lease_id, message_id) > 0
         LIMIT 1
         FOR SHARE SKIP LOCKED
     ) AS lane
-    JOIN queued ON queued.tenant = seen.tenant AND queued.ordering_key = seen.ordering_key
-    WHERE (lane.message_id, lane.head_key) IS DISTINCT FROM (queued.message_id, $3)
+),
+behind AS MATERIALIZED (
+    SELECT row
+    FROM queued
+    WHERE (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
+      AND message_id NOT IN (
+          SELECT message_id FROM lane WHERE head_key = $3 AND message_id IS NOT NULL
+      )
 ),
 moved AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
@@ -1264,7 +1306,7 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS message ON true;
 
--- statement: claim_limited_tenants_and_none(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
+-- statement: claim_limited_tenants_and_none(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
 -- ready → held, as claim.sql does, for a handler with limits. What exceeds the limit of its key goes to waiting.
 -- The answer also says what became of what was looked at and not taken.
 WITH clock AS MATERIALIZED (
@@ -1289,36 +1331,51 @@ found AS MATERIALIZED (
             SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
             WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
-              AND seq > scan.low AND tenant = ANY ($17)
+              AND seq > scan.low AND tenant = ANY ($18)
             ORDER BY seq
-            LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+            LIMIT (SELECT CASE
+                WHEN $17::integer IS NOT NULL THEN $10::bigint
+                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+        LIMIT (SELECT CASE
+                WHEN $17::integer IS NOT NULL THEN $10::bigint
+                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
     ) AS one
-    LIMIT ($10 - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2))
+    LIMIT (SELECT CASE
+                WHEN $17::integer IS NOT NULL THEN $10::bigint
+                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted. A lane that was won counts, although nothing of it is held yet.
 ranked AS MATERIALIZED (
     SELECT row, tenant, concurrency_key, turn,
            row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $16::integer IS NOT NULL AND concurrency_key IS NOT NULL
+           CASE WHEN $17::integer IS NOT NULL AND concurrency_key IS NOT NULL
                 THEN inbox.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
     FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth
     FROM ranked
-    WHERE $16 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $16 - held
+    WHERE $17 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $17 - held
 ),
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE $15::integer IS NULL OR nth <= $15 - (SELECT inbox.held_units(first.key) FROM first) - (
-        SELECT count(*) FROM inbox.lane WHERE lease_id = $2
+    WHERE nth <= (
+        SELECT least($11, $16::integer - inbox.held_units(first.key)) - (
+            SELECT count(*) FROM inbox.lane WHERE lease_id = $2
+        )
+        FROM first
     )
 ),
 -- Only behind one that is held: whoever ends that wakes it.
@@ -1347,8 +1404,8 @@ taken AS (
 ),
 leased AS (
     INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
-           min(clock.now) + $12::interval
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $12::integer,
+           min(clock.now) + $13::interval
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -1359,8 +1416,8 @@ held AS (
         lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
         first_key, tenant, ordering_key, concurrency_key, position, carry
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
-           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $14::boolean,
+           $15::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
 ),
 answer AS MATERIALIZED (
@@ -1513,10 +1570,10 @@ entered AS (
     FROM clock, open
     WHERE lane.ctid = open.row
 )
-SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version, lane.is_free, tenant, ordering_key
+SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
+       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane WHERE is_free) AS is_free, tenant, ordering_key
 FROM clock
-LEFT JOIN queued ON true
-LEFT JOIN lane USING (tenant, ordering_key);
+LEFT JOIN queued ON true;
 
 -- statement: lane_behind_tenants_and_none(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, tenants)
 -- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
@@ -1550,18 +1607,24 @@ queued AS MATERIALIZED (
     ) AS one
     LIMIT $8::bigint
 ),
-behind AS MATERIALIZED (
-    SELECT queued.row
+lane AS MATERIALIZED (
+    SELECT lane.*
     FROM (SELECT DISTINCT tenant, ordering_key FROM queued) AS seen
     CROSS JOIN LATERAL (
-        SELECT message_id, head_key
+        SELECT tenant, ordering_key, message_id, head_key
         FROM inbox.lane
         WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key AND num_nonnulls(lease_id, message_id) > 0
         LIMIT 1
         FOR SHARE SKIP LOCKED
     ) AS lane
-    JOIN queued ON queued.tenant = seen.tenant AND queued.ordering_key = seen.ordering_key
-    WHERE (lane.message_id, lane.head_key) IS DISTINCT FROM (queued.message_id, $3)
+),
+behind AS MATERIALIZED (
+    SELECT row
+    FROM queued
+    WHERE (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
+      AND message_id NOT IN (
+          SELECT message_id FROM lane WHERE head_key = $3 AND message_id IS NOT NULL
+      )
 ),
 moved AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
@@ -1599,7 +1662,7 @@ mine AS MATERIALIZED (
     FROM inbox.lane
     WHERE lease_id = $2
 ),
-next AS MATERIALIZED (
+oldest AS MATERIALIZED (
     SELECT mine.lane, mine.tenant, mine.ordering_key, one.*, row_number() OVER lane = 1 AS is_first,
            ($12::boolean IS NULL OR (one.crashes >= 2) = $12)
            AND (one.handler_key, one.version) IN (
@@ -1618,16 +1681,16 @@ next AS MATERIALIZED (
 ),
 -- Whoever may be gone in a moment is nobody's next, and nobody waits for it.
 in_ready AS MATERIALIZED (
-    SELECT ctid AS place FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE NOT waits))
+    SELECT ctid AS place FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE NOT waits))
     FOR UPDATE SKIP LOCKED
 ),
 in_waiting AS MATERIALIZED (
-    SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE waits))
+    SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
     FOR UPDATE SKIP LOCKED
 ),
 stays AS MATERIALIZED (
     SELECT *
-    FROM next
+    FROM oldest
     WHERE CASE WHEN waits THEN place IN (SELECT place FROM in_waiting)
                ELSE place IN (SELECT place FROM in_ready) END
 ),
@@ -1637,10 +1700,10 @@ crowded AS NOT MATERIALIZED (
 run AS MATERIALIZED (
     SELECT place, waits
     FROM (
-        SELECT next.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
+        SELECT oldest.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
                OVER (PARTITION BY lane ORDER BY position) AS goes_on
-        FROM next
-    ) AS next
+        FROM oldest
+    ) AS oldest
     WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
 ),
 was_ready AS (
@@ -1676,21 +1739,38 @@ held AS (
            $10::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
 ),
--- Of which nothing could be taken: the delivery in the way, if there is one.
+-- Of which nothing could be taken: the delivery in the way, if there is one. It is ready, or nobody finds it.
 empty AS MATERIALIZED (
-    SELECT mine.lane, stays.message_id, stays.handler_key
+    SELECT mine.lane, stays.message_id, stays.handler_key, stays.place AS row, stays.waits AS was_waiting,
+           mine.lane NOT IN (SELECT lane FROM oldest) AS is_over
     FROM mine
     LEFT JOIN stays ON stays.lane = mine.lane AND stays.is_first
     WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
 ),
-left_to_head AS (
+next AS MATERIALIZED (
+    SELECT row FROM empty WHERE was_waiting AND lane NOT IN (SELECT lane FROM crowded)
+),
+woken AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
+),
+made_ready AS (
+    INSERT INTO inbox.ready (
+        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+        position, carry
+    )
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM woken
+    ORDER BY position
+),
+given_up AS (
     UPDATE inbox.lane AS lane
     SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
     FROM empty
-    WHERE lane.ctid = empty.lane AND empty.message_id IS NOT NULL
+    WHERE lane.ctid = empty.lane AND NOT empty.is_over
 ),
-left_alone AS (
-    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE message_id IS NULL))
+ended AS (
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
 )
 SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
        taken.attempts + 1 AS attempt, taken.carry::text, taken.handler_key, taken.message_id, message.*,
@@ -1725,7 +1805,7 @@ mine AS MATERIALIZED (
     FROM inbox.lane
     WHERE lease_id = $2
 ),
-next AS MATERIALIZED (
+oldest AS MATERIALIZED (
     SELECT mine.lane, mine.tenant, mine.ordering_key, one.*, row_number() OVER lane = 1 AS is_first,
            ($12::boolean IS NULL OR (one.crashes >= 2) = $12)
            AND (one.handler_key, one.version) IN (
@@ -1744,16 +1824,16 @@ next AS MATERIALIZED (
 ),
 -- Whoever may be gone in a moment is nobody's next, and nobody waits for it.
 in_ready AS MATERIALIZED (
-    SELECT ctid AS place FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE NOT waits))
+    SELECT ctid AS place FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE NOT waits))
     FOR UPDATE SKIP LOCKED
 ),
 in_waiting AS MATERIALIZED (
-    SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE waits))
+    SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
     FOR UPDATE SKIP LOCKED
 ),
 stays AS MATERIALIZED (
     SELECT *
-    FROM next
+    FROM oldest
     WHERE CASE WHEN waits THEN place IN (SELECT place FROM in_waiting)
                ELSE place IN (SELECT place FROM in_ready) END
 ),
@@ -1762,7 +1842,7 @@ crowded AS MATERIALIZED (
     SELECT *
     FROM (
         SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
-        FROM stays WHERE is_first
+        FROM stays WHERE is_first AND is_mine
     ) AS head
     WHERE concurrency_key IS NOT NULL
       AND nth > $11 - inbox.held_units((SELECT key FROM first), tenant, concurrency_key)
@@ -1786,10 +1866,10 @@ put_aside AS (
 run AS MATERIALIZED (
     SELECT place, waits
     FROM (
-        SELECT next.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
+        SELECT oldest.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
                OVER (PARTITION BY lane ORDER BY position) AS goes_on
-        FROM next
-    ) AS next
+        FROM oldest
+    ) AS oldest
     WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
 ),
 was_ready AS (
@@ -1825,21 +1905,38 @@ held AS (
            $10::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
     FROM clock, first, taken
 ),
--- Of which nothing could be taken: the delivery in the way, if there is one.
+-- Of which nothing could be taken: the delivery in the way, if there is one. It is ready, or nobody finds it.
 empty AS MATERIALIZED (
-    SELECT mine.lane, stays.message_id, stays.handler_key
+    SELECT mine.lane, stays.message_id, stays.handler_key, stays.place AS row, stays.waits AS was_waiting,
+           mine.lane NOT IN (SELECT lane FROM oldest) AS is_over
     FROM mine
     LEFT JOIN stays ON stays.lane = mine.lane AND stays.is_first
     WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
 ),
-left_to_head AS (
+next AS MATERIALIZED (
+    SELECT row FROM empty WHERE was_waiting AND lane NOT IN (SELECT lane FROM crowded)
+),
+woken AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
+),
+made_ready AS (
+    INSERT INTO inbox.ready (
+        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+        position, carry
+    )
+    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
+           position, carry
+    FROM woken
+    ORDER BY position
+),
+given_up AS (
     UPDATE inbox.lane AS lane
     SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
     FROM empty
-    WHERE lane.ctid = empty.lane AND empty.message_id IS NOT NULL
+    WHERE lane.ctid = empty.lane AND NOT empty.is_over
 ),
-left_alone AS (
-    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE message_id IS NULL))
+ended AS (
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
 )
 SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
        taken.attempts + 1 AS attempt, taken.carry::text, taken.handler_key, taken.message_id, message.*,
@@ -2419,12 +2516,20 @@ SELECT message_id, handler_key, host, attempt - 1, vanished, state, first_key, t
        limited OR concurrency_key IS NOT NULL AS is_counted, concurrency_key
 FROM mine;
 
--- statement: lane_end_of_leases()
+-- statement: lane_end_held()
 -- Hands on the lanes among these whose run is over: to the delivery that is in the way or, if there is none, to
 -- whoever claims the next one, which is ready then, under a fresh number where it waited. Where there is none, the
 -- lane ends. The lanes were locked before, by a statement of its own. Answers how many have a next one.
 WITH lane AS MATERIALIZED (
-    SELECT lane.ctid AS row, lane.* FROM inbox.lane AS lane WHERE lane.lease_id = ANY ($2::uuid[])
+    SELECT lane.*
+    FROM jsonb_to_recordset(current_setting('inbox.lanes')::jsonb) AS name (first_key text, tenant text, ordering_key text)
+    CROSS JOIN LATERAL (
+        SELECT lane.ctid AS row, lane.*
+        FROM inbox.lane AS lane
+        WHERE lane.handler_key = name.first_key AND lane.tenant = name.tenant
+          AND lane.ordering_key = name.ordering_key
+        LIMIT 1
+    ) AS lane
 ),
 state AS MATERIALIZED (
     SELECT lane.*, lane.lease_id IS NOT NULL AND (
@@ -2441,7 +2546,7 @@ state AS MATERIALIZED (
     ), (
         SELECT true FROM inbox.waiting AS waiting
         WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
-          AND waiting.reason <> 'lane'
+          AND waiting.reason NOT IN ('lane', 'delay')
         LIMIT 1
     ), (
         SELECT true FROM inbox.dead AS dead
@@ -2450,13 +2555,32 @@ state AS MATERIALIZED (
     )) IS NOT NULL AS has_head
     FROM lane
 ),
+-- A mark is safe when all transactions that were older when it was noted have ended, and nothing of the lane waits
+-- for a route: either may bring a delivery with an older position.
+over AS MATERIALIZED (
+    SELECT state.row AS lane, next.*, state.later_xid <= pg_snapshot_xmin(pg_current_snapshot()) AND (
+               SELECT true
+               FROM inbox.route AS route
+               CROSS JOIN LATERAL (
+                   SELECT 1
+                   FROM inbox.waiting AS waiting
+                   WHERE waiting.handler_key = '' AND waiting.contract = route.contract
+                     AND waiting.tenant = state.tenant AND waiting.ordering_key = state.ordering_key
+                   LIMIT 1
+               ) AS unrouted
+               WHERE state.handler_key IN (route.handler_key, route.first_key)
+               LIMIT 1
+           ) IS NULL AS may_advance
+    FROM state
+    LEFT JOIN LATERAL inbox.lane_next(state.handler_key, state.tenant, state.ordering_key, state.mark, 1) AS next
+        ON true
+    WHERE NOT state.runs AND NOT state.has_head
+),
 next AS MATERIALIZED (
-    SELECT over.row AS lane, over.later_xid <= pg_snapshot_xmin(pg_current_snapshot()) AS may_advance, next.*
-    FROM (SELECT * FROM state WHERE NOT runs AND NOT has_head) AS over
-    LEFT JOIN LATERAL inbox.lane_next(over.handler_key, over.tenant, over.ordering_key, over.mark, 1) AS next ON true
+    SELECT place AS row FROM over WHERE waits
 ),
 woken AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE waits)) RETURNING *
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
 ),
 made_ready AS (
     INSERT INTO inbox.ready (
@@ -2466,28 +2590,28 @@ made_ready AS (
     SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
            position, carry
     FROM woken
+    ORDER BY position
 ),
--- With the mark that is safe: a transaction that was open when it was noted may have committed something older.
 handed_on AS (
     UPDATE inbox.lane AS lane
     SET lease_id = NULL, message_id = NULL, head_key = NULL, since = coalesce($1::timestamptz, clock_timestamp()),
-        mark = CASE WHEN may_advance THEN least(lane.later_mark, next.position) ELSE lane.mark END,
-        later_mark = CASE WHEN may_advance IS NOT false THEN next.position ELSE lane.later_mark END,
+        mark = CASE WHEN may_advance THEN least(lane.later_mark, over.position) ELSE lane.mark END,
+        later_mark = CASE WHEN may_advance OR lane.later_mark IS NULL THEN over.position ELSE lane.later_mark END,
         later_xid = CASE
-            WHEN may_advance IS NOT false THEN pg_snapshot_xmax(pg_current_snapshot())
-            ELSE lane.later_xid
+            WHEN may_advance OR lane.later_mark IS NULL THEN NULL
+            ELSE coalesce(lane.later_xid, pg_current_xact_id())
         END
-    FROM next
-    WHERE lane.ctid = next.lane AND next.position IS NOT NULL
+    FROM over
+    WHERE lane.ctid = over.lane AND over.position IS NOT NULL
 ),
 left_to_head AS (
     UPDATE inbox.lane SET lease_id = NULL
     WHERE ctid = ANY (ARRAY(SELECT row FROM state WHERE lease_id IS NOT NULL AND NOT runs AND has_head))
 ),
 ended AS (
-    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM next WHERE position IS NULL))
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM over WHERE position IS NULL))
 )
-SELECT count(*) FROM next WHERE position IS NOT NULL;
+SELECT count(*) FROM over WHERE position IS NOT NULL;
 
 -- statement: lane_end()
 -- Hands on the lanes among these whose run is over: to the delivery that is in the way or, if there is none, to
@@ -2519,7 +2643,7 @@ state AS MATERIALIZED (
     ), (
         SELECT true FROM inbox.waiting AS waiting
         WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
-          AND waiting.reason <> 'lane'
+          AND waiting.reason NOT IN ('lane', 'delay')
         LIMIT 1
     ), (
         SELECT true FROM inbox.dead AS dead
@@ -2528,13 +2652,32 @@ state AS MATERIALIZED (
     )) IS NOT NULL AS has_head
     FROM lane
 ),
+-- A mark is safe when all transactions that were older when it was noted have ended, and nothing of the lane waits
+-- for a route: either may bring a delivery with an older position.
+over AS MATERIALIZED (
+    SELECT state.row AS lane, next.*, state.later_xid <= pg_snapshot_xmin(pg_current_snapshot()) AND (
+               SELECT true
+               FROM inbox.route AS route
+               CROSS JOIN LATERAL (
+                   SELECT 1
+                   FROM inbox.waiting AS waiting
+                   WHERE waiting.handler_key = '' AND waiting.contract = route.contract
+                     AND waiting.tenant = state.tenant AND waiting.ordering_key = state.ordering_key
+                   LIMIT 1
+               ) AS unrouted
+               WHERE state.handler_key IN (route.handler_key, route.first_key)
+               LIMIT 1
+           ) IS NULL AS may_advance
+    FROM state
+    LEFT JOIN LATERAL inbox.lane_next(state.handler_key, state.tenant, state.ordering_key, state.mark, 1) AS next
+        ON true
+    WHERE NOT state.runs AND NOT state.has_head
+),
 next AS MATERIALIZED (
-    SELECT over.row AS lane, over.later_xid <= pg_snapshot_xmin(pg_current_snapshot()) AS may_advance, next.*
-    FROM (SELECT * FROM state WHERE NOT runs AND NOT has_head) AS over
-    LEFT JOIN LATERAL inbox.lane_next(over.handler_key, over.tenant, over.ordering_key, over.mark, 1) AS next ON true
+    SELECT place AS row FROM over WHERE waits
 ),
 woken AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE waits)) RETURNING *
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
 ),
 made_ready AS (
     INSERT INTO inbox.ready (
@@ -2544,28 +2687,28 @@ made_ready AS (
     SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
            position, carry
     FROM woken
+    ORDER BY position
 ),
--- With the mark that is safe: a transaction that was open when it was noted may have committed something older.
 handed_on AS (
     UPDATE inbox.lane AS lane
     SET lease_id = NULL, message_id = NULL, head_key = NULL, since = coalesce($1::timestamptz, clock_timestamp()),
-        mark = CASE WHEN may_advance THEN least(lane.later_mark, next.position) ELSE lane.mark END,
-        later_mark = CASE WHEN may_advance IS NOT false THEN next.position ELSE lane.later_mark END,
+        mark = CASE WHEN may_advance THEN least(lane.later_mark, over.position) ELSE lane.mark END,
+        later_mark = CASE WHEN may_advance OR lane.later_mark IS NULL THEN over.position ELSE lane.later_mark END,
         later_xid = CASE
-            WHEN may_advance IS NOT false THEN pg_snapshot_xmax(pg_current_snapshot())
-            ELSE lane.later_xid
+            WHEN may_advance OR lane.later_mark IS NULL THEN NULL
+            ELSE coalesce(lane.later_xid, NULL)
         END
-    FROM next
-    WHERE lane.ctid = next.lane AND next.position IS NOT NULL
+    FROM over
+    WHERE lane.ctid = over.lane AND over.position IS NOT NULL
 ),
 left_to_head AS (
     UPDATE inbox.lane SET lease_id = NULL
     WHERE ctid = ANY (ARRAY(SELECT row FROM state WHERE lease_id IS NOT NULL AND NOT runs AND has_head))
 ),
 ended AS (
-    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM next WHERE position IS NULL))
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM over WHERE position IS NULL))
 )
-SELECT count(*) FROM next WHERE position IS NOT NULL;
+SELECT count(*) FROM over WHERE position IS NOT NULL;
 
 -- statement: lanes_lost()
 -- Lanes whose holder is nowhere, or without a holder while the next delivery waits: nobody would ever take them.
@@ -2585,7 +2728,7 @@ FROM (
     ), (
         SELECT true FROM inbox.waiting AS waiting
         WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
-          AND waiting.reason <> 'lane'
+          AND waiting.reason NOT IN ('lane', 'delay')
         LIMIT 1
     ), (
         SELECT true FROM inbox.dead AS dead
@@ -2662,10 +2805,11 @@ SELECT count(*) FROM next;
 
 -- statement: limit_share_held()
 -- Keeps claims of handlers with limits from being made until what follows is committed: who is put behind a key
--- meanwhile is seen by the statement that wakes them.
+-- meanwhile is seen by the statement that wakes them. Nobody is put behind the limit of the fleet.
 SELECT 1
 FROM inbox.route AS guard
-WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM (
+WHERE guard.handler_key = ANY (ARRAY(
+    SELECT DISTINCT freed.first_key FROM (
     -- Of a run, what ends together is one.
     SELECT DISTINCT held.first_key, held.tenant, held.concurrency_key, asked.lease_id, held.ordering_key,
            CASE WHEN held.ordering_key IS NULL THEN asked.message_id END
@@ -2677,33 +2821,38 @@ WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM (
         LIMIT 1
     ) AS held
     WHERE held.limited OR held.concurrency_key IS NOT NULL
-) AS freed))
+) AS freed WHERE freed.concurrency_key IS NOT NULL
+))
 ORDER BY guard.contract, guard.handler_key
 FOR SHARE;
 
 -- statement: limit_share_keys()
 -- Keeps claims of handlers with limits from being made until what follows is committed: who is put behind a key
--- meanwhile is seen by the statement that wakes them.
+-- meanwhile is seen by the statement that wakes them. Nobody is put behind the limit of the fleet.
 SELECT 1
 FROM inbox.route AS guard
-WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM (
+WHERE guard.handler_key = ANY (ARRAY(
+    SELECT DISTINCT freed.first_key FROM (
     SELECT * FROM unnest($1::text[]) AS given (first_key)
-) AS freed))
+) AS freed 
+))
 ORDER BY guard.contract, guard.handler_key
 FOR SHARE;
 
 -- statement: limit_share_message()
 -- Keeps claims of handlers with limits from being made until what follows is committed: who is put behind a key
--- meanwhile is seen by the statement that wakes them.
+-- meanwhile is seen by the statement that wakes them. Nobody is put behind the limit of the fleet.
 SELECT 1
 FROM inbox.route AS guard
-WHERE guard.handler_key = ANY (ARRAY(SELECT DISTINCT freed.first_key FROM (
+WHERE guard.handler_key = ANY (ARRAY(
+    SELECT DISTINCT freed.first_key FROM (
     SELECT DISTINCT coalesce(nullif(route.first_key, ''), route.handler_key) AS first_key, message.tenant,
            message.concurrency_key
     FROM inbox.message AS message
     JOIN inbox.route AS route ON route.contract = message.contract
     WHERE message.id = ANY ($1::uuid[]) AND message.concurrency_key IS NOT NULL
-) AS freed))
+) AS freed WHERE freed.concurrency_key IS NOT NULL
+))
 ORDER BY guard.contract, guard.handler_key
 FOR SHARE;
 

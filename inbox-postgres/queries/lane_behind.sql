@@ -5,18 +5,24 @@ WITH clock AS MATERIALIZED (
 ),
 {{first}},
 {{queued}},
-behind AS MATERIALIZED (
-    SELECT queued.row
+lane AS MATERIALIZED (
+    SELECT lane.*
     FROM (SELECT DISTINCT tenant, ordering_key FROM queued) AS seen
     CROSS JOIN LATERAL (
-        SELECT message_id, head_key
+        SELECT tenant, ordering_key, message_id, head_key
         FROM :schema.lane
         WHERE {{lane_of}} AND num_nonnulls(lease_id, message_id) > 0
         LIMIT 1
         FOR SHARE SKIP LOCKED
     ) AS lane
-    JOIN queued ON queued.tenant = seen.tenant AND queued.ordering_key = seen.ordering_key
-    WHERE (lane.message_id, lane.head_key) IS DISTINCT FROM (queued.message_id, $handler_key)
+),
+behind AS MATERIALIZED (
+    SELECT row
+    FROM queued
+    WHERE (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
+      AND message_id NOT IN (
+          SELECT message_id FROM lane WHERE head_key = $handler_key AND message_id IS NOT NULL
+      )
 ),
 moved AS (
     DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *

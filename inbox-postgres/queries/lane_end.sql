@@ -8,41 +8,48 @@ state AS MATERIALIZED (
     SELECT lane.*, {{lane_state}}
     FROM lane
 ),
+-- A mark is safe when all transactions that were older when it was noted have ended, and nothing of the lane waits
+-- for a route: either may bring a delivery with an older position.
+over AS MATERIALIZED (
+    SELECT state.row AS lane, next.*, state.later_xid <= pg_snapshot_xmin(pg_current_snapshot()) AND (
+               SELECT true
+               FROM :schema.route AS route
+               CROSS JOIN LATERAL (
+                   SELECT 1
+                   FROM :schema.waiting AS waiting
+                   WHERE waiting.handler_key = '' AND waiting.contract = route.contract
+                     AND waiting.tenant = state.tenant AND waiting.ordering_key = state.ordering_key
+                   LIMIT 1
+               ) AS unrouted
+               WHERE state.handler_key IN (route.handler_key, route.first_key)
+               LIMIT 1
+           ) IS NULL AS may_advance
+    FROM state
+    LEFT JOIN LATERAL :schema.lane_next(state.handler_key, state.tenant, state.ordering_key, state.mark, 1) AS next
+        ON true
+    WHERE NOT state.runs AND NOT state.has_head
+),
 next AS MATERIALIZED (
-    SELECT over.row AS lane, over.later_xid <= pg_snapshot_xmin(pg_current_snapshot()) AS may_advance, next.*
-    FROM (SELECT * FROM state WHERE NOT runs AND NOT has_head) AS over
-    LEFT JOIN LATERAL :schema.lane_next(over.handler_key, over.tenant, over.ordering_key, over.mark, 1) AS next ON true
+    SELECT place AS row FROM over WHERE waits
 ),
-woken AS (
-    DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE waits)) RETURNING *
-),
-made_ready AS (
-    INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM woken
-),
--- With the mark that is safe: a transaction that was open when it was noted may have committed something older.
+{{wake}},
 handed_on AS (
     UPDATE :schema.lane AS lane
     SET lease_id = NULL, message_id = NULL, head_key = NULL, since = coalesce($1::timestamptz, clock_timestamp()),
-        mark = CASE WHEN may_advance THEN least(lane.later_mark, next.position) ELSE lane.mark END,
-        later_mark = CASE WHEN may_advance IS NOT false THEN next.position ELSE lane.later_mark END,
+        mark = CASE WHEN may_advance THEN least(lane.later_mark, over.position) ELSE lane.mark END,
+        later_mark = CASE WHEN may_advance OR lane.later_mark IS NULL THEN over.position ELSE lane.later_mark END,
         later_xid = CASE
-            WHEN may_advance IS NOT false THEN pg_snapshot_xmax(pg_current_snapshot())
-            ELSE lane.later_xid
+            WHEN may_advance OR lane.later_mark IS NULL THEN NULL
+            ELSE coalesce(lane.later_xid, {{xid}})
         END
-    FROM next
-    WHERE lane.ctid = next.lane AND next.position IS NOT NULL
+    FROM over
+    WHERE lane.ctid = over.lane AND over.position IS NOT NULL
 ),
 left_to_head AS (
     UPDATE :schema.lane SET lease_id = NULL
     WHERE ctid = ANY (ARRAY(SELECT row FROM state WHERE lease_id IS NOT NULL AND NOT runs AND has_head))
 ),
 ended AS (
-    DELETE FROM :schema.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM next WHERE position IS NULL))
+    DELETE FROM :schema.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM over WHERE position IS NULL))
 )
-SELECT count(*) FROM next WHERE position IS NOT NULL
+SELECT count(*) FROM over WHERE position IS NOT NULL

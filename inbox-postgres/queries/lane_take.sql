@@ -12,7 +12,7 @@ mine AS MATERIALIZED (
     FROM :schema.lane
     WHERE lease_id = $lease
 ),
-next AS MATERIALIZED (
+oldest AS MATERIALIZED (
     SELECT mine.lane, mine.tenant, mine.ordering_key, one.*, row_number() OVER lane = 1 AS is_first,
            ($quarantined::boolean IS NULL OR (one.crashes >= 2) = $quarantined)
            AND (one.handler_key, one.version) IN (
@@ -31,16 +31,16 @@ next AS MATERIALIZED (
 ),
 -- Whoever may be gone in a moment is nobody's next, and nobody waits for it.
 in_ready AS MATERIALIZED (
-    SELECT ctid AS place FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE NOT waits))
+    SELECT ctid AS place FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE NOT waits))
     FOR UPDATE SKIP LOCKED
 ),
 in_waiting AS MATERIALIZED (
-    SELECT ctid AS place FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM next WHERE waits))
+    SELECT ctid AS place FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
     FOR UPDATE SKIP LOCKED
 ),
 stays AS MATERIALIZED (
     SELECT *
-    FROM next
+    FROM oldest
     WHERE CASE WHEN waits THEN place IN (SELECT place FROM in_waiting)
                ELSE place IN (SELECT place FROM in_ready) END
 ),
@@ -48,10 +48,10 @@ stays AS MATERIALIZED (
 run AS MATERIALIZED (
     SELECT place, waits
     FROM (
-        SELECT next.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
+        SELECT oldest.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
                OVER (PARTITION BY lane ORDER BY position) AS goes_on
-        FROM next
-    ) AS next
+        FROM oldest
+    ) AS oldest
     WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
 ),
 was_ready AS (
@@ -70,21 +70,26 @@ taken AS MATERIALIZED (
     FROM was_waiting
 ),
 {{hold}},
--- Of which nothing could be taken: the delivery in the way, if there is one.
+-- Of which nothing could be taken: the delivery in the way, if there is one. It is ready, or nobody finds it.
 empty AS MATERIALIZED (
-    SELECT mine.lane, stays.message_id, stays.handler_key
+    SELECT mine.lane, stays.message_id, stays.handler_key, stays.place AS row, stays.waits AS was_waiting,
+           mine.lane NOT IN (SELECT lane FROM oldest) AS is_over
     FROM mine
     LEFT JOIN stays ON stays.lane = mine.lane AND stays.is_first
     WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
 ),
-left_to_head AS (
+next AS MATERIALIZED (
+    SELECT row FROM empty WHERE was_waiting AND lane NOT IN (SELECT lane FROM crowded)
+),
+{{wake}},
+given_up AS (
     UPDATE :schema.lane AS lane
     SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
     FROM empty
-    WHERE lane.ctid = empty.lane AND empty.message_id IS NOT NULL
+    WHERE lane.ctid = empty.lane AND NOT empty.is_over
 ),
-left_alone AS (
-    DELETE FROM :schema.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE message_id IS NULL))
+ended AS (
+    DELETE FROM :schema.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
 )
 SELECT $lease::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
        taken.attempts + 1 AS attempt, taken.carry::text, taken.handler_key, taken.message_id, message.*,

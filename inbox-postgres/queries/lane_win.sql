@@ -63,7 +63,7 @@ entered AS (
     FROM clock, open
     WHERE lane.ctid = open.row
 )
-SELECT $lease::uuid AS claim, queued.seq, queued.level, queued.version, lane.is_free, tenant, ordering_key
+SELECT $lease::uuid AS claim, queued.seq, queued.level, queued.version,
+       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane WHERE is_free) AS is_free, tenant, ordering_key
 FROM clock
 LEFT JOIN queued ON true
-LEFT JOIN lane USING (tenant, ordering_key)

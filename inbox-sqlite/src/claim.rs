@@ -1,5 +1,5 @@
 use inbox_core::Timestamp;
-use inbox_core::message::Delivery;
+use inbox_core::message::{Delivery, Shares};
 use inbox_core::store::{AfterDead, Lease, LeaseRequest, LeaseToken, Unreadable, Wanted};
 use rusqlite::{Connection, Result, params};
 
@@ -88,8 +88,10 @@ impl Claim<'_> {
     fn add(&self, lease: &mut Lease, room: &Room<'_>, taken: Taken) -> Result<()> {
         let Taken { ready: Ready { delivery, .. }, stored } = taken;
         let (message_id, attempt) = (delivery.message_id, delivery.attempts.saturating_add(1));
-        let shares =
-            delivery.ordering_key.is_some() || room.is_limited(delivery.concurrency_key.as_deref());
+        let shares = Shares {
+            lane: delivery.ordering_key.is_some(),
+            limit: room.is_limited(delivery.concurrency_key.as_deref()),
+        };
         self.connection.prepare_cached(sql!("lease_hold"))?.execute(params![
             blob(lease.token.as_u128()),
             delivery.id(),

@@ -56,7 +56,7 @@ fn settle_all(
             Some(lease) => settle(connection, lease, one, &mut lanes, now)?,
             None => None,
         };
-        turns.freed |= state.is_some() && one.shares;
+        turns.freed |= state.is_some() && (one.shares.lane || one.shares.limit);
         turns.answer.push(state.ok_or(LeaseLost(one.token)));
     }
     for lease in leases.values().flatten() {

@@ -53,7 +53,7 @@ pub mod dispatch {
     pub use inbox_core::handler::{
         BatchReturn, Commands, Handler, HandlerFuture, HandlerReturn, HandlerService,
     };
-    pub use inbox_core::message::Delivery;
+    pub use inbox_core::message::{Delivery, Shares};
     pub use inbox_core::outcome::{CancelCause, HandlerError, Outcome, Outcomes};
     pub use inbox_core::request::{Attempt, CancellationToken, HeldLease, Request};
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use inbox::Timestamp;
-use inbox::dispatch::Delivery;
+use inbox::dispatch::{Delivery, Shares};
 use inbox::message::MessageId;
 use inbox::store::Now;
 use inbox::store::{
@@ -156,7 +156,7 @@ impl Table {
         row.place = Place::Lease(token);
         let is_limited = wanted.terms.fleet.is_some() || wanted.terms.per_key.is_some();
         Some(Delivery {
-            shares: is_limited || stored.message.ordering_key.is_some(),
+            shares: Shares { lane: stored.message.ordering_key.is_some(), limit: is_limited },
             message: stored.message.clone(),
             accepted_at: stored.accepted_at,
             handler_key: name.1.clone()?,

@@ -14,8 +14,22 @@ pub struct Delivery {
     pub attempt: u32,
     /// What earlier attempts left for this one.
     pub carry: Carry,
-    /// Whether it holds a lane, or counts for a limit of the whole fleet: whoever settles it hands that on.
-    pub shares: bool,
+    /// What it shares with others: whoever settles it hands that on.
+    pub shares: Shares,
+}
+
+/// What a delivery shares with others of its handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shares {
+    /// Whether it has an ordering key, and so holds a lane.
+    pub lane: bool,
+    /// Whether it may count for a limit of the whole fleet.
+    pub limit: bool,
+}
+
+impl Shares {
+    /// Of a delivery of which nothing is known.
+    pub const UNKNOWN: Self = Self { lane: true, limit: true };
 }
 
 impl Delivery {
@@ -23,7 +37,7 @@ impl Delivery {
     #[must_use]
     pub fn first(message: Message, accepted_at: Timestamp, handler_key: impl Into<String>) -> Self {
         let handler_key = handler_key.into();
-        let (carry, shares) = (Carry::default(), false);
+        let (carry, shares) = (Carry::default(), Shares::default());
         Self { message, accepted_at, handler_key, attempt: 1, carry, shares }
     }
 }

@@ -14,7 +14,7 @@ mod start;
 
 pub use carry::Carry;
 pub use content::Message;
-pub use delivery::Delivery;
+pub use delivery::{Delivery, Shares};
 pub use envelope::{Envelope, OnConflict};
 pub use headers::Headers;
 pub use id::{MessageId, ParseMessageIdError};

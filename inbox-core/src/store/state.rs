@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::{DeliveryState, HandlerTransactions, LeaseLost, LeaseToken, StoreFuture};
 use crate::Now;
-use crate::message::{Carry, Delivery, MessageId};
+use crate::message::{Carry, Delivery, MessageId, Shares};
 use crate::settle::Settlement;
 
 /// Writes what became of leased deliveries. Every write is fenced: it finds the delivery held under the
@@ -57,9 +57,8 @@ pub struct Settle {
     pub settlement: Settlement,
     /// What a retry takes along.
     pub carry: Carry,
-    /// Whether the delivery [holds a lane or counts for a limit](Delivery::shares). Where nobody knows, it
-    /// may.
-    pub shares: bool,
+    /// What the delivery [shares with others](Delivery::shares).
+    pub shares: Shares,
 }
 
 impl Settle {
@@ -77,6 +76,6 @@ impl Settle {
     /// Settles the delivery of a message of which nothing else is known.
     #[must_use]
     pub fn by_id(token: LeaseToken, message_id: MessageId, settlement: Settlement) -> Self {
-        Self { token, message_id, settlement, carry: Carry::default(), shares: true }
+        Self { token, message_id, settlement, carry: Carry::default(), shares: Shares::UNKNOWN }
     }
 }

@@ -3,7 +3,7 @@ crowded AS MATERIALIZED (
     SELECT *
     FROM (
         SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
-        FROM stays WHERE is_first
+        FROM stays WHERE is_first AND is_mine
     ) AS head
     WHERE concurrency_key IS NOT NULL
       AND nth > $per_key - :schema.held_units((SELECT key FROM first), tenant, concurrency_key)

@@ -12,7 +12,7 @@ lane.lease_id IS NOT NULL AND (
     ), (
         SELECT true FROM :schema.waiting AS waiting
         WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
-          AND waiting.reason <> 'lane'
+          AND waiting.reason NOT IN ('lane', 'delay')
         LIMIT 1
     ), (
         SELECT true FROM :schema.dead AS dead

@@ -15,8 +15,11 @@ by_key AS MATERIALIZED (
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE $fleet::integer IS NULL OR nth <= $fleet - (SELECT :schema.held_units(first.key) FROM first) - (
-        SELECT count(*) FROM :schema.lane WHERE lease_id = $lease
+    WHERE nth <= (
+        SELECT least($limit, $fleet::integer - :schema.held_units(first.key)) - (
+            SELECT count(*) FROM :schema.lane WHERE lease_id = $lease
+        )
+        FROM first
     )
 ),
 -- Only behind one that is held: whoever ends that wakes it.

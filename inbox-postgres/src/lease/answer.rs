@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use inbox_core::message::{Carry, Delivery, MessageId};
+use inbox_core::message::{Carry, Delivery, MessageId, Shares};
 use inbox_core::store::{Lease, LeaseRequest, LeaseToken, StoreError, Unreadable, Wanted};
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -230,10 +230,11 @@ fn delivery(row: &Row, is_limited: bool) -> Result<Delivery, String> {
     let stored = stored_message(row, MESSAGE)
         .map_err(|error| format!("the row of message {id} cannot be read: {error}"))?;
     Ok(Delivery {
-        // Another worker may limit what shares a concurrency key, even if this one does not.
-        shares: is_limited
-            || stored.message.ordering_key.is_some()
-            || stored.message.concurrency_key.is_some(),
+        shares: Shares {
+            lane: stored.message.ordering_key.is_some(),
+            // Another worker may limit what shares a concurrency key, even if this one does not.
+            limit: is_limited || stored.message.concurrency_key.is_some(),
+        },
         message: stored.message,
         accepted_at: stored.accepted_at,
         handler_key: column(row, HANDLER_KEY)?,

@@ -122,8 +122,8 @@ impl PostgresStore {
                 // Again, with all that it takes.
                 has_lanes = true;
                 starts.push_front((lows, lane_lows, is_whole));
-            } else if outcome.moved > 0 && moves < MOVES {
-                // What was moved behind a lane took the room of others.
+            } else if outcome.moved > 0 && moves < MOVES && claimed.leases().is_empty() {
+                // What was moved behind a lane took the room of others. What was found is not kept waiting.
                 moves += 1;
                 outcome.free.advance(&mut lows);
                 outcome.lanes.advance(&mut lane_lows);

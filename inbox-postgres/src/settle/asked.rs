@@ -20,8 +20,9 @@ pub(crate) struct AskedSettlements<'a> {
     now: Option<Moment>,
     leases: Vec<Uuid>,
     messages: Vec<Uuid>,
-    /// The deliveries that hold a lane or count for a limit.
-    sharing: (Vec<Uuid>, Vec<Uuid>),
+    /// The deliveries that hold a lane, and those that may count for a limit.
+    in_lanes: (Vec<Uuid>, Vec<Uuid>),
+    limited: (Vec<Uuid>, Vec<Uuid>),
     places: Vec<&'static str>,
     words: Vec<Option<&'static str>>,
     after: Vec<Option<Span>>,
@@ -46,7 +47,8 @@ impl<'a> AskedSettlements<'a> {
             now: moment(now),
             leases,
             messages,
-            sharing: settles.iter().filter(|one| one.shares).map(names).unzip(),
+            in_lanes: settles.iter().filter(|one| one.shares.lane).map(names).unzip(),
+            limited: settles.iter().filter(|one| one.shares.limit).map(names).unzip(),
             places: Vec::new(),
             words: Vec::new(),
             after: Vec::new(),
@@ -112,37 +114,51 @@ impl<'a> AskedSettlements<'a> {
         parameters
     }
 
-    /// Whether one of them holds a lane or counts for a limit.
-    pub(crate) fn shares(&self) -> bool {
-        !self.sharing.0.is_empty()
+    /// The settlement, with what comes before and after it where something is shared: locks of lanes and limits,
+    /// those that have room now, and the hand-over of lanes.
+    pub(crate) fn statements<'s>(
+        &'s self,
+        settlement: Sql,
+        parameters: &[&'s dyn Parameter],
+    ) -> Vec<(Sql, Vec<&'s dyn Parameter>)> {
+        let mut statements: Vec<(Sql, Vec<&dyn Parameter>)> = Vec::new();
+        if self.has_lanes() {
+            let (leases, messages) = &self.in_lanes;
+            statements.push((Sql::lane_lock_held, vec![leases, messages]));
+        }
+        if self.has_limits() {
+            let (leases, messages) = &self.limited;
+            statements.push((Sql::limit_share_held, vec![leases, messages]));
+            statements.push((Sql::limit_wake_held, vec![leases, messages]));
+        }
+        statements.push((settlement, parameters.to_vec()));
+        if self.has_lanes() {
+            statements.push((Sql::lane_end_held, vec![&self.now]));
+        }
+        statements
     }
 
-    /// What comes before the settlement then: locks, and those that have room now.
-    pub(crate) fn before(&self) -> [(Sql, Vec<&dyn Parameter>); 3] {
-        let (leases, messages) = &self.sharing;
-        [
-            (Sql::lane_lock_held, vec![leases, messages]),
-            (Sql::limit_share_held, vec![leases, messages]),
-            (Sql::limit_wake_held, vec![leases, messages]),
-        ]
+    fn has_lanes(&self) -> bool {
+        !self.in_lanes.0.is_empty()
     }
 
-    /// What the hand-over of lanes after it is given.
-    pub(crate) fn after(&self) -> [&dyn Parameter; 2] {
-        [&self.now, &self.sharing.0]
+    fn has_limits(&self) -> bool {
+        !self.limited.0.is_empty()
     }
 
     pub(crate) fn len(&self) -> i64 {
         i64::try_from(self.settles.len()).unwrap_or(i64::MAX)
     }
 
-    /// Reads the answers: of the settlement, and if something is shared, of what comes before and after.
+    /// Reads the answers to these [statements](Self::statements).
     pub(crate) fn read(&self, answers: &[Vec<Row>]) -> Result<Settled, StoreError> {
-        let (rows, has_next) = match answers {
-            [.., woken, rows, passed] => (rows, number(woken)? + number(passed)? > 0),
-            [rows] => (rows, false),
-            _ => return Ok(Settled::default()),
-        };
+        let mut answers = answers.iter().skip(usize::from(self.has_lanes()));
+        let mut has_next = false;
+        if self.has_limits() {
+            has_next |= number(answers.by_ref().nth(1).map_or(&[], |rows| rows))? > 0;
+        }
+        let Some(rows) = answers.next() else { return Ok(Settled::default()) };
+        has_next |= number(answers.next().map_or(&[], |rows| rows))? > 0;
         let mut states = HashMap::with_capacity(rows.len());
         for row in rows {
             // The last row of a settlement within a transaction says only that it was checked.

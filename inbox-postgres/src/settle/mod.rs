@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use deadpool_postgres::Object;
 use inbox_core::Now;
+use inbox_core::message::Shares;
 use inbox_core::settle::Settlement;
 use inbox_core::store::{
     DeliveryState, HandlerTransactions, LeaseLost, LeaseToken, Settle, StateStore, StoreError,
@@ -51,7 +52,8 @@ impl StateStore for PostgresStore {
             let settles = rows.iter().map(|row| {
                 let token = LeaseToken::from_u128(column::<Uuid>(row, 0)?.as_u128());
                 let one = Settle::by_id(token, message_id(row, 1)?, Settlement::Release);
-                Ok(Settle { shares: column(row, 2)?, ..one })
+                let shares = Shares { lane: column(row, 2)?, limit: column(row, 3)? };
+                Ok(Settle { shares, ..one })
             });
             let settles = settles.collect::<Result<Vec<_>, String>>().map_err(damaged)?;
             let answers = self.settle(settles, now).await?;
@@ -95,17 +97,15 @@ impl PostgresStore {
         let asked = AskedSettlements::of(settles, now);
         let client = self.client(connection);
         let parameters = asked.parameters();
-        let answers = match asked.shares() {
+        let statements = asked.statements(asked.sql(), &parameters);
+        let answers = match &statements[..] {
             // It is one statement, and needs no transaction.
-            false => client.query(self.text(asked.sql()), &parameters).await.map(|rows| vec![rows]),
-            true => {
-                let (before, after) = (asked.before(), asked.after());
-                let statements: Vec<(&str, Parameters<'_>)> = before
-                    .iter()
-                    .map(|(sql, parameters)| (self.text(*sql), &parameters[..]))
-                    .chain([(self.text(asked.sql()), &parameters[..])])
-                    .chain([(self.text(Sql::lane_end_of_leases), &after[..])])
-                    .collect();
+            [(sql, parameters)] => {
+                client.query(self.text(*sql), parameters).await.map(|rows| vec![rows])
+            }
+            _ => {
+                let statements: Vec<(&str, Parameters<'_>)> =
+                    statements.iter().map(|(sql, given)| (self.text(*sql), &given[..])).collect();
                 client.query_all(&statements).await
             }
         };

@@ -61,6 +61,13 @@ impl Tenants {
 /// What the deliveries without an ordering key may take: what the lanes that were won leave.
 const ROOM: &str = "($limit - (SELECT count(*) FROM :schema.lane WHERE lease_id = $lease))";
 
+/// The same for a handler with limits: where nothing is put behind a key, no more than the fleet has room for.
+const LIMITED_ROOM: &str = "(SELECT CASE
+                WHEN $per_key::integer IS NOT NULL THEN $window::bigint
+                ELSE greatest(least($limit::bigint, $fleet::integer - :schema.held_units(first.key)) - won, 0)
+            END
+            FROM first, (SELECT count(*) AS won FROM :schema.lane WHERE lease_id = $lease) AS lanes)";
+
 /// What a worker claims with, and what it moves out of its way.
 fn claims() -> Vec<(Sql, Template)> {
     let mut all = Vec::new();
@@ -113,7 +120,7 @@ fn claims() -> Vec<(Sql, Template)> {
         };
         claim(plain, file!("claim"), &[&found("$limit", lock), &holds]);
         claim(beside, file!("claim"), &[&found(ROOM, lock), &holds]);
-        claim(limited, file!("claim_limited"), &[&found(ROOM, lock), &holds, &limits]);
+        claim(limited, file!("claim_limited"), &[&found(LIMITED_ROOM, lock), &holds, &limits]);
         claim(win, file!("lane_win"), &[&found("$limit", ""), &lanes]);
         claim(behind, file!("lane_behind"), &[&lanes]);
     }
@@ -124,6 +131,7 @@ fn claims() -> Vec<(Sql, Template)> {
         let parts = [
             ("first", file!("parts/first")),
             ("crowded", crowded),
+            ("wake", file!("parts/wake")),
             ("hold", file!("parts/hold")),
             ("message", file!("parts/message")),
         ];
@@ -194,10 +202,13 @@ fn settlements() -> Vec<(Sql, Template)> {
 /// What ends lanes, and what finds those that nobody would end.
 fn lanes() -> Vec<(Sql, Template)> {
     let state = ("lane_state", file!("parts/lane_state"));
-    let end = |which| part(file!("lane_end"), &[("which", which), state]);
+    let wake = ("wake", file!("parts/wake"));
+    let end = |which, xid| part(file!("lane_end"), &[("which", which), state, wake, ("xid", xid)]);
     vec![
-        (Sql::lane_end_of_leases, end(file!("parts/of_leases"))),
-        (Sql::lane_end, end(file!("parts/of_names"))),
+        // This transaction is younger than the claim that saw the lane handed on, and so than whatever could
+        // bring a delivery before the mark. Of one that an operator began, nobody knows.
+        (Sql::lane_end_held, end(file!("parts/of_held"), "pg_current_xact_id()")),
+        (Sql::lane_end, end(file!("parts/of_names"), "NULL")),
         (Sql::lanes_lost, part(file!("lanes_lost"), &[state])),
         (Sql::lane_restart, part(file!("lane_restart"), &[("wake", file!("parts/wake"))])),
     ]
@@ -207,13 +218,14 @@ fn lanes() -> Vec<(Sql, Template)> {
 fn limits() -> Vec<(Sql, Template)> {
     let (held, keys) = (file!("parts/freed_held"), file!("parts/freed_keys"));
     let message = file!("parts/freed_message");
-    let share = |freed| part(file!("limit_share"), &[("freed", freed)]);
+    let share = |freed, keyed| part(file!("limit_share"), &[("freed", freed), ("keyed", keyed)]);
+    let keyed = "WHERE freed.concurrency_key IS NOT NULL";
     let wake = ("wake", file!("parts/wake"));
     let woken = |freed| part(file!("limit_wake"), &[("freed", freed), wake]);
     vec![
-        (Sql::limit_share_held, share(held)),
-        (Sql::limit_share_keys, share(file!("parts/freed_first"))),
-        (Sql::limit_share_message, share(message)),
+        (Sql::limit_share_held, share(held, keyed)),
+        (Sql::limit_share_keys, share(file!("parts/freed_first"), "")),
+        (Sql::limit_share_message, share(message, keyed)),
         (Sql::limit_wake_held, woken(held)),
         (Sql::limit_wake_keys, woken(keys)),
         (Sql::limit_wake_message, woken(message)),

@@ -41,7 +41,7 @@ statements! {
     claim_beside_lanes_tenants, claim_beside_lanes_tenants_and_none, claim_limited, claim_limited_tenants,
     claim_limited_tenants_and_none, lane_win, lane_win_tenants, lane_win_tenants_and_none, lane_behind,
     lane_behind_tenants, lane_behind_tenants_and_none, lane_take, lane_take_limited, settle, settle_done,
-    settle_within, settle_done_within, reclaim, lane_end, lane_end_of_leases, lanes_lost, lane_restart,
+    settle_within, settle_done_within, reclaim, lane_end, lane_end_held, lanes_lost, lane_restart,
     limit_share_held, limit_share_keys, limit_share_message, limit_wake_held, limit_wake_keys, limit_wake_message,
     limit_restart,
 }

@@ -11,6 +11,7 @@ use tokio_postgres::error::SqlState;
 use super::error::{collides, is_cut};
 use super::{Transaction, TransactionError};
 use crate::error::translate;
+use crate::parameter::Parameter;
 use crate::refusal::without_rows;
 use crate::settle::{AskedSettlements, Settled};
 use crate::sql::Sql;
@@ -82,22 +83,15 @@ impl Transaction {
         limit: Duration,
     ) -> Result<Settled, Commit> {
         let (count, mark) = (asked.len(), &self.mark.0);
-        let (mut parameters, before, after) = (asked.parameters(), asked.before(), asked.after());
+        let mut parameters = asked.parameters();
         parameters.push(&count);
         parameters.push(mark);
-        let text = |sql| self.store.text(sql);
-        let mut statements: Vec<(&str, Parameters<'_>)> = Vec::new();
-        let checked: Parameters<'_> = &[mark];
-        match count {
-            0 => statements.push((text(Sql::must_settle), checked)),
-            _ if asked.shares() => {
-                let before = before.iter().map(|(sql, parameters)| (text(*sql), &parameters[..]));
-                statements.extend(before);
-                statements.push((text(asked.sql_within()), &parameters));
-                statements.push((text(Sql::lane_end_of_leases), &after));
-            }
-            _ => statements.push((text(asked.sql_within()), &parameters)),
-        }
+        let within = match count {
+            0 => vec![(Sql::must_settle, vec![mark as &dyn Parameter])],
+            _ => asked.statements(asked.sql_within(), &parameters),
+        };
+        let statements: Vec<(&str, Parameters<'_>)> =
+            within.iter().map(|(sql, given)| (self.store.text(*sql), &given[..])).collect();
         // Before the settlement is sent with the rest: to name a statement takes an answer.
         let prepared = self.prepared(&statements).await.map_err(refused)?;
         let close = close(limit);

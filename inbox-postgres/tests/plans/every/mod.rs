@@ -22,7 +22,11 @@ const NOT_ALL: &str = "IB002";
 
 /// Prepares the statements as the store's own connections do, and runs each once, so that it has its plan.
 async fn plan(client: &Client, cases: &[Case]) {
-    for sql in [SESSION, "SET inbox.transaction = 'mark'"] {
+    // What `lane_lock_held` leaves to `lane_end_held`: a hundred lanes of which a run is on.
+    let lanes = "SELECT set_config('inbox.lanes', jsonb_agg(name)::text, false)
+                 FROM (SELECT 'ship' AS first_key, '' AS tenant, 'lane-' || n AS ordering_key
+                       FROM generate_series(1, 100) AS n) AS name";
+    for sql in [SESSION, "SET inbox.transaction = 'mark'", lanes] {
         client.batch_execute(sql).await.unwrap();
     }
     for name in cases.iter().map(|case| case.name).collect::<BTreeSet<_>>() {

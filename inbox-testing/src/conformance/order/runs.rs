@@ -19,7 +19,7 @@ pub async fn a_run_is_the_oldest_of_a_lane_in_their_order(database: &dyn TestDat
     let held = run_of(&bench, 5).await;
     assert_eq!(ids(&held), all[..5]);
     assert!(held.iter().all(|one| one.token == held[0].token), "one lease holds them");
-    assert!(held.iter().all(|one| one.delivery.attempt == 1 && one.delivery.shares));
+    assert!(held.iter().all(|one| one.delivery.attempt == 1 && one.delivery.shares.lane));
     for (nth, one) in held.iter().enumerate() {
         assert!(run_of(&other, 5).await.is_empty(), "{nth} of 5 are settled");
         bench.settled(one, DONE).await;
