@@ -573,9 +573,10 @@ SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
 FROM clock
 LEFT JOIN queued ON true;
 
--- statement: lane_behind(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window)
--- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
--- lock that whoever ends the run takes too, so that nobody is left behind. Answers what was looked at.
+-- statement: lane_behind(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, limit)
+-- ready → waiting, for what is met behind a lane that somebody holds, where that keeps a claim from finding enough:
+-- the next ones get at what comes after it. Under a lock that whoever ends the run takes too, so that nobody is left
+-- behind. Answers what was looked at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -619,7 +620,8 @@ lane AS MATERIALIZED (
 behind AS MATERIALIZED (
     SELECT row
     FROM queued
-    WHERE (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
+    WHERE (SELECT count(*) FROM inbox.held WHERE lease_id = $2) < $9::bigint
+      AND (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
       AND message_id NOT IN (
           SELECT message_id FROM lane WHERE head_key = $3 AND message_id IS NOT NULL
       )
@@ -1074,9 +1076,10 @@ SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
 FROM clock
 LEFT JOIN queued ON true;
 
--- statement: lane_behind_tenants(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, tenants)
--- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
--- lock that whoever ends the run takes too, so that nobody is left behind. Answers what was looked at.
+-- statement: lane_behind_tenants(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, limit, tenants)
+-- ready → waiting, for what is met behind a lane that somebody holds, where that keeps a claim from finding enough:
+-- the next ones get at what comes after it. Under a lock that whoever ends the run takes too, so that nobody is left
+-- behind. Answers what was looked at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -1091,7 +1094,7 @@ queued AS MATERIALIZED (
     FROM unnest($4::smallint[]) AS wanted (level)
     CROSS JOIN LATERAL (
         SELECT ready.*
-        FROM unnest($5::smallint[], $6::integer[], $7::bigint[]) AS scan (level, version, low) CROSS JOIN unnest($9::text[]) AS served (tenant)
+        FROM unnest($5::smallint[], $6::integer[], $7::bigint[]) AS scan (level, version, low) CROSS JOIN unnest($10::text[]) AS served (tenant)
         CROSS JOIN LATERAL (
             SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
             FROM inbox.ready AS ready
@@ -1120,7 +1123,8 @@ lane AS MATERIALIZED (
 behind AS MATERIALIZED (
     SELECT row
     FROM queued
-    WHERE (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
+    WHERE (SELECT count(*) FROM inbox.held WHERE lease_id = $2) < $9::bigint
+      AND (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
       AND message_id NOT IN (
           SELECT message_id FROM lane WHERE head_key = $3 AND message_id IS NOT NULL
       )
@@ -1575,9 +1579,10 @@ SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
 FROM clock
 LEFT JOIN queued ON true;
 
--- statement: lane_behind_tenants_and_none(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, tenants)
--- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
--- lock that whoever ends the run takes too, so that nobody is left behind. Answers what was looked at.
+-- statement: lane_behind_tenants_and_none(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, limit, tenants)
+-- ready → waiting, for what is met behind a lane that somebody holds, where that keeps a claim from finding enough:
+-- the next ones get at what comes after it. Under a lock that whoever ends the run takes too, so that nobody is left
+-- behind. Answers what was looked at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
@@ -1597,7 +1602,7 @@ queued AS MATERIALIZED (
             SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
             FROM inbox.ready AS ready
             WHERE handler_key = $3  AND ordered AND level = scan.level AND version = scan.version
-              AND seq > scan.low AND tenant = ANY ($9)
+              AND seq > scan.low AND tenant = ANY ($10)
             ORDER BY seq
             LIMIT $8::bigint
         ) AS ready
@@ -1621,7 +1626,8 @@ lane AS MATERIALIZED (
 behind AS MATERIALIZED (
     SELECT row
     FROM queued
-    WHERE (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
+    WHERE (SELECT count(*) FROM inbox.held WHERE lease_id = $2) < $9::bigint
+      AND (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
       AND message_id NOT IN (
           SELECT message_id FROM lane WHERE head_key = $3 AND message_id IS NOT NULL
       )
@@ -1688,11 +1694,17 @@ in_waiting AS MATERIALIZED (
     SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
     FOR UPDATE SKIP LOCKED
 ),
+-- Nearly always all of them: then nobody looks which.
+there AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM in_ready) + (SELECT count(*) FROM in_waiting) = count(*) AS are_all FROM oldest
+),
 stays AS MATERIALIZED (
     SELECT *
     FROM oldest
-    WHERE CASE WHEN waits THEN place IN (SELECT place FROM in_waiting)
-               ELSE place IN (SELECT place FROM in_ready) END
+    WHERE (SELECT are_all FROM there) OR CASE
+        WHEN waits THEN place IN (SELECT place FROM in_waiting)
+        ELSE place IN (SELECT place FROM in_ready)
+    END
 ),
 crowded AS NOT MATERIALIZED (
     SELECT NULL::tid AS lane WHERE false
@@ -1700,8 +1712,9 @@ crowded AS NOT MATERIALIZED (
 run AS MATERIALIZED (
     SELECT place, waits
     FROM (
-        SELECT oldest.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
-               OVER (PARTITION BY lane ORDER BY position) AS goes_on
+        SELECT oldest.*, bool_and(is_mine AND (
+                   (SELECT are_all FROM there) OR (place, waits) IN (SELECT place, waits FROM stays)
+               )) OVER (PARTITION BY lane ORDER BY position) AS goes_on
         FROM oldest
     ) AS oldest
     WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
@@ -1831,11 +1844,17 @@ in_waiting AS MATERIALIZED (
     SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
     FOR UPDATE SKIP LOCKED
 ),
+-- Nearly always all of them: then nobody looks which.
+there AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM in_ready) + (SELECT count(*) FROM in_waiting) = count(*) AS are_all FROM oldest
+),
 stays AS MATERIALIZED (
     SELECT *
     FROM oldest
-    WHERE CASE WHEN waits THEN place IN (SELECT place FROM in_waiting)
-               ELSE place IN (SELECT place FROM in_ready) END
+    WHERE (SELECT are_all FROM there) OR CASE
+        WHEN waits THEN place IN (SELECT place FROM in_waiting)
+        ELSE place IN (SELECT place FROM in_ready)
+    END
 ),
 -- Lanes whose next delivery exceeds the limit of its concurrency key: it waits for others to end, and keeps its lane.
 crowded AS MATERIALIZED (
@@ -1866,8 +1885,9 @@ put_aside AS (
 run AS MATERIALIZED (
     SELECT place, waits
     FROM (
-        SELECT oldest.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
-               OVER (PARTITION BY lane ORDER BY position) AS goes_on
+        SELECT oldest.*, bool_and(is_mine AND (
+                   (SELECT are_all FROM there) OR (place, waits) IN (SELECT place, waits FROM stays)
+               )) OVER (PARTITION BY lane ORDER BY position) AS goes_on
         FROM oldest
     ) AS oldest
     WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)

@@ -1,5 +1,6 @@
--- ready → waiting, for what is met behind a lane that somebody holds: claims get at what comes after it. Under a
--- lock that whoever ends the run takes too, so that nobody is left behind. Answers what was looked at.
+-- ready → waiting, for what is met behind a lane that somebody holds, where that keeps a claim from finding enough:
+-- the next ones get at what comes after it. Under a lock that whoever ends the run takes too, so that nobody is left
+-- behind. Answers what was looked at.
 WITH clock AS MATERIALIZED (
     SELECT coalesce($now::timestamptz, clock_timestamp()) AS now
 ),
@@ -19,7 +20,8 @@ lane AS MATERIALIZED (
 behind AS MATERIALIZED (
     SELECT row
     FROM queued
-    WHERE (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
+    WHERE (SELECT count(*) FROM :schema.held WHERE lease_id = $lease) < $limit::bigint
+      AND (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
       AND message_id NOT IN (
           SELECT message_id FROM lane WHERE head_key = $handler_key AND message_id IS NOT NULL
       )

@@ -38,18 +38,25 @@ in_waiting AS MATERIALIZED (
     SELECT ctid AS place FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
     FOR UPDATE SKIP LOCKED
 ),
+-- Nearly always all of them: then nobody looks which.
+there AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM in_ready) + (SELECT count(*) FROM in_waiting) = count(*) AS are_all FROM oldest
+),
 stays AS MATERIALIZED (
     SELECT *
     FROM oldest
-    WHERE CASE WHEN waits THEN place IN (SELECT place FROM in_waiting)
-               ELSE place IN (SELECT place FROM in_ready) END
+    WHERE (SELECT are_all FROM there) OR CASE
+        WHEN waits THEN place IN (SELECT place FROM in_waiting)
+        ELSE place IN (SELECT place FROM in_ready)
+    END
 ),
 {{crowded}},
 run AS MATERIALIZED (
     SELECT place, waits
     FROM (
-        SELECT oldest.*, bool_and(is_mine AND (place, waits) IN (SELECT place, waits FROM stays))
-               OVER (PARTITION BY lane ORDER BY position) AS goes_on
+        SELECT oldest.*, bool_and(is_mine AND (
+                   (SELECT are_all FROM there) OR (place, waits) IN (SELECT place, waits FROM stays)
+               )) OVER (PARTITION BY lane ORDER BY position) AS goes_on
         FROM oldest
     ) AS oldest
     WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
