@@ -13,9 +13,9 @@ use inbox::schedule::{ScheduleOptions, Start};
 use inbox::settle::{DoneOutcome, ErrorReport, Settlement};
 use inbox::store::{
     DeliveryState, Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken,
-    Maintain as _, Now, OrphanTerms, Settle, StateStore as _, Terms, Wanted,
+    Maintain as _, Now, OrphanTerms, Runs, Settle, StateStore as _, Terms, Wanted,
 };
-use inbox::{Inbox, MessageId, handler, inbox_contract};
+use inbox::{Inbox, MessageId, Timestamp, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
 use reach::Reach as _;
 use serde::{Deserialize, Serialize};
@@ -194,4 +194,68 @@ async fn what_is_cancelled_while_it_is_settled_is_in_one_place_in_the_end() {
         let places: Vec<String> = places.iter().map(|row| row.get(0)).collect();
         assert_eq!(places, [state.as_str(), state.as_str()]);
     }
+}
+
+/// Of the lanes `z`, `b` and `z`, all under one lease; the store that holds them, and what else is ready.
+async fn two_lanes() -> (PostgresDatabase, PostgresStore, LeaseToken, [MessageId; 3], MessageId) {
+    let (database, inbox, other) = application().await;
+    let store = PostgresStore::clone(inbox.store());
+    let mut all = Vec::new();
+    for key in ["z", "b", "z"] {
+        let options = ScheduleOptions::new().ordering_key(key);
+        all.push(inbox.scheduler().schedule(Paid, options).await.unwrap().message_id());
+    }
+    let few = NonZeroU32::new(10).unwrap();
+    let wanted = Wanted {
+        handler_key: "book".to_owned(),
+        versions: vec![1],
+        limit: few,
+        max_crashes: few,
+        terms: Terms { runs: Runs { lanes: few, length: few }, ..Terms::default() },
+    };
+    let request = LeaseRequest::new("late", Duration::from_hours(1), vec![wanted]);
+    let leases = store.lease(request, Now::OfStore).await.unwrap();
+    assert_eq!((leases.len(), leases[0].deliveries.len()), (1, 4), "all are under one lease");
+    let token = leases[0].token;
+    let done = Settlement::Done(DoneOutcome::Completed);
+    let settle = Settle::by_id(token, other, done);
+    store.settle(vec![settle], Now::OfStore).await.unwrap().remove(0).unwrap();
+    (database, store, token, all.try_into().unwrap(), other)
+}
+
+#[tokio::test]
+async fn a_late_settlement_and_the_reclaiming_of_another_lane_do_not_wait_in_a_circle() {
+    let (database, store, token, [first, ..], other) = two_lanes().await;
+    // It has one connection: between its statements, another call has its turn.
+    let one = reach::options().connections(1).open_on(&database).await.unwrap();
+    let (before, between) = (database.connect().await.unwrap(), database.connect().await.unwrap());
+    before.batch_execute("BEGIN; SELECT 1 FROM inbox.ready FOR UPDATE").await.unwrap();
+    let reclaiming = tokio::spawn({
+        let store = one.clone();
+        let later = Timestamp::now().saturating_add(Duration::from_hours(2));
+        async move { store.reclaim(2, Now::At(later)).await }
+    });
+    let cancelling = tokio::spawn(async move { one.cancel(other, None, Now::OfStore).await });
+    until_waiting(&database, 1).await;
+    let left = "BEGIN; SELECT 1 FROM inbox.held FOR UPDATE";
+    between.batch_execute(left).await.unwrap();
+    // The worker has the second lane, and not yet its delivery.
+    let settling = tokio::spawn(async move {
+        let settle = Settle::by_id(token, first, Settlement::Done(DoneOutcome::Completed));
+        store.settle(vec![settle], Now::OfStore).await
+    });
+    until_waiting(&database, 2).await;
+    before.batch_execute("COMMIT").await.unwrap();
+    // The first lane is taken, to be handed on; the second one is waited for.
+    let first_lane = "SELECT 1 FROM inbox.lane WHERE ordering_key = 'b' FOR UPDATE SKIP LOCKED";
+    while !before.query(first_lane, &[]).await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    until_waiting(&database, 2).await;
+    between.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(settling.await.unwrap().unwrap(), [Ok(DeliveryState::Completed)]);
+    let reclaimed = reclaiming.await.unwrap().unwrap();
+    cancelling.await.unwrap().unwrap();
+    assert_eq!(reclaimed.returned(), 2);
+    assert!(reclaimed.deliveries.iter().all(|one| one.message_id != first));
 }

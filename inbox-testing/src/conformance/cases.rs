@@ -104,6 +104,7 @@ macro_rules! __conformance_cases {
                 one_that_is_cancelled_behind_a_head_is_passed_by
                 one_behind_a_head_that_is_to_start_now_keeps_its_turn
                 a_head_that_is_put_off_keeps_its_lane
+                a_ready_head_that_is_put_off_gives_up_its_lane
                 a_dead_head_blocks_its_lane_until_it_is_retried
                 a_dead_head_lets_others_pass_where_that_is_wanted
                 of_one_ordering_key_one_is_held_at_a_time
@@ -176,6 +177,7 @@ macro_rules! __conformance_cases {
                 a_run_ends_where_the_concurrency_key_changes
                 a_run_counts_as_one_of_its_concurrency_key
                 a_lane_whose_next_has_no_room_is_woken_by_whoever_makes_room
+                a_head_that_this_worker_may_not_take_uses_up_no_room
             }
             settle {
                 a_failure_is_recorded_as_an_attempt

@@ -111,3 +111,23 @@ pub async fn a_lane_whose_next_has_no_room_is_woken_by_whoever_makes_room(
     assert_eq!(drain(&bench, vec![by_key(1)]).await, all);
     assert_eq!(bench.mend(10).await, 0, "nothing was left behind");
 }
+
+pub async fn a_head_that_this_worker_may_not_take_uses_up_no_room(database: &dyn TestDatabase) {
+    let bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    let mut all = Vec::new();
+    for (key, version) in [("a", 2), ("a", 1), ("b", 1)] {
+        let mut envelope = ordered("pay", key);
+        envelope.message.version = version;
+        envelope.message.concurrency_key = Some("x".to_owned());
+        all.push(bench.accept_one(envelope).await);
+    }
+    let held = bench.lease_wanted(vec![by_key(1)]).await;
+    assert_eq!(ids(&held), all[2..], "at once: nothing of its concurrency key is held");
+    let reads_both = Wanted { versions: vec![1, 2], ..by_key(1) };
+    assert!(bench.lease_wanted(vec![reads_both.clone()]).await.is_empty(), "it takes the room");
+    bench.settled(&held[0], DONE).await;
+    assert!(bench.lease_wanted(vec![by_key(1)]).await.is_empty(), "the head is of version 2");
+    assert_eq!(drain(&bench, vec![reads_both]).await, all[..2]);
+    assert_eq!(bench.mend(10).await, 0, "nothing was left behind");
+}

@@ -2,7 +2,9 @@ use inbox_core::schedule::Start;
 use inbox_core::store::{Cancelled, DeliveryState};
 
 use crate::conformance::TestDatabase;
-use crate::conformance::kit::{Bench, DONE, HOLD, SECOND, fail_after, ordered};
+use crate::conformance::kit::{
+    Bench, DONE, HOLD, SECOND, accept_lane, drain, fail_after, ordered, wanted,
+};
 
 pub async fn a_cancelled_head_hands_its_lane_on(database: &dyn TestDatabase) {
     let bench = Bench::open(database).await;
@@ -99,4 +101,33 @@ pub async fn a_head_that_is_put_off_keeps_its_lane(database: &dyn TestDatabase) 
     assert!(bench.lease("charge", 10).await.is_empty());
     assert_eq!(bench.reschedule(first, None, Start::Immediately).await, 1);
     assert_eq!(bench.lease_one("charge").await.id(), first);
+}
+
+pub async fn a_ready_head_that_is_put_off_gives_up_its_lane(database: &dyn TestDatabase) {
+    let mut bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    // Promoted after it failed, or given back.
+    for fails in [true, false] {
+        let all = accept_lane(&bench, 3).await;
+        let held = bench.lease_one("charge").await;
+        assert_eq!(held.id(), all[0]);
+        assert!(bench.lease("charge", 10).await.is_empty(), "the others are behind it");
+        if fails {
+            bench.settled(&held, fail_after(SECOND)).await;
+            bench.pass(SECOND);
+            assert_eq!(bench.promote(10).await, 1);
+        } else {
+            assert_eq!(bench.release(vec![held.token]).await, 1);
+        }
+        assert_eq!(bench.reschedule(all[0], None, Start::After(SECOND * 60)).await, 1);
+        let held = bench.lease_one("charge").await;
+        assert_eq!(held.id(), all[1], "it goes on at once");
+        bench.pass(SECOND * 60);
+        assert_eq!(bench.promote(10).await, 1);
+        let last = bench.accept_one(ordered("pay", "a")).await;
+        bench.settled(&held, DONE).await;
+        let left = drain(&bench, vec![wanted("charge", 10)]).await;
+        assert_eq!(left, [all[2], all[0], last], "its turn is that of its new start");
+        assert_eq!(bench.mend(10).await, 0, "nothing was left behind");
+    }
 }
