@@ -14,8 +14,8 @@ use inbox::postgres::PostgresStore;
 use inbox::postgres::tokio_postgres::Client;
 use inbox::settle::{DoneOutcome, ErrorReport, Settlement};
 use inbox::store::{
-    AfterDead, DeliveryState, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _,
-    Now, Route, Settle, StateStore as _, Terms, Wanted,
+    AfterDead, DeliveryState, Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken,
+    Maintain as _, Now, Route, Settle, StateStore as _, Terms, Wanted,
 };
 use inbox_testing::postgres::PostgresDatabase;
 use reach::Reach as _;

@@ -135,7 +135,7 @@ async fn an_orphan_that_is_about_to_be_gone_does_not_become_the_head_of_its_lane
     let hold = format!("BEGIN; DELETE FROM inbox.ready WHERE message_id = '{first}'");
     holder.batch_execute(&hold).await.unwrap();
     assert_eq!(give_up(&store).await, 0, "nobody knows yet whose turn it is");
-    assert_eq!(store.lanes(LaneFilter::default()).await.unwrap(), []);
+    assert_eq!(store.lanes(LaneFilter::blocked()).await.unwrap(), []);
     holder.batch_execute("COMMIT").await.unwrap();
     assert_eq!(give_up(&store).await, 2, "of both handlers");
     let lanes = store.lanes(LaneFilter::blocked()).await.unwrap();
@@ -246,12 +246,16 @@ async fn a_late_settlement_and_the_reclaiming_of_another_lane_do_not_wait_in_a_c
     });
     until_waiting(&database, 2).await;
     before.batch_execute("COMMIT").await.unwrap();
-    cancelling.await.unwrap().unwrap();
     // The first lane is taken, to be handed on; the second one is waited for.
+    let first_lane = "SELECT 1 FROM inbox.lane WHERE ordering_key = 'b' FOR UPDATE SKIP LOCKED";
+    while !before.query(first_lane, &[]).await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
     until_waiting(&database, 2).await;
     between.batch_execute("COMMIT").await.unwrap();
     assert_eq!(settling.await.unwrap().unwrap(), [Ok(DeliveryState::Completed)]);
     let reclaimed = reclaiming.await.unwrap().unwrap();
+    cancelling.await.unwrap().unwrap();
     assert_eq!(reclaimed.returned(), 2);
     assert!(reclaimed.deliveries.iter().all(|one| one.message_id != first));
 }
