@@ -370,9 +370,9 @@ granted AS MATERIALIZED (
     SELECT row
     FROM by_key
     WHERE nth <= (
-        SELECT least($11, $16::integer - inbox.held_units(first.key)) - (
-            SELECT count(*) FROM inbox.lane WHERE lease_id = $2
-        )
+        -- Nobody counts what is held where the fleet has no limit.
+        SELECT least($11, CASE WHEN $16::integer IS NOT NULL THEN $16 - inbox.held_units(first.key) END)
+               - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2)
         FROM first
     )
 ),
@@ -873,9 +873,9 @@ granted AS MATERIALIZED (
     SELECT row
     FROM by_key
     WHERE nth <= (
-        SELECT least($11, $16::integer - inbox.held_units(first.key)) - (
-            SELECT count(*) FROM inbox.lane WHERE lease_id = $2
-        )
+        -- Nobody counts what is held where the fleet has no limit.
+        SELECT least($11, CASE WHEN $16::integer IS NOT NULL THEN $16 - inbox.held_units(first.key) END)
+               - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2)
         FROM first
     )
 ),
@@ -1376,9 +1376,9 @@ granted AS MATERIALIZED (
     SELECT row
     FROM by_key
     WHERE nth <= (
-        SELECT least($11, $16::integer - inbox.held_units(first.key)) - (
-            SELECT count(*) FROM inbox.lane WHERE lease_id = $2
-        )
+        -- Nobody counts what is held where the fleet has no limit.
+        SELECT least($11, CASE WHEN $16::integer IS NOT NULL THEN $16 - inbox.held_units(first.key) END)
+               - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2)
         FROM first
     )
 ),

@@ -36,10 +36,10 @@ pub(crate) async fn a_deep_lane(place: &Place, report: &mut Report) -> Result<()
     let inbox = host::build(ours.store(), &[lane::HANDLER, HANDLER], &calls).await?;
     work::in_lanes(1).fill(&inbox, DEPTH).await?;
     let host = inbox.start()?;
-    let mut pace = interval(PACE);
+    let mut ticks = interval(PACE);
     let (mut called, mut scheduling) = (Vec::new(), Vec::new());
     for number in 0..COUNT {
-        pace.tick().await;
+        ticks.tick().await;
         called.push(Instant::now());
         let scheduler = inbox.clone();
         scheduling.push(tokio::spawn(async move {

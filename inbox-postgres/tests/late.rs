@@ -225,9 +225,9 @@ async fn one_behind_its_lane_that_comes_first_and_is_not_read_here_is_found_by_w
     let bench = Bench::registered().await;
     let open = bench.begin().await;
     let late = schedule(&open, 2).await;
-    let head = bench.schedule(1).await[0];
+    let first = bench.schedule(1).await[0];
     let held = bench.claim(1).await.unwrap();
-    assert_eq!(held.id, head);
+    assert_eq!(held.id, first);
     let error = ErrorReport::new("test", "later");
     bench.settle(held, Settlement::Retry { after: Duration::ZERO, error }).await;
     commit(&open).await;
@@ -240,5 +240,5 @@ async fn one_behind_its_lane_that_comes_first_and_is_not_read_here_is_found_by_w
     let held = bench.claim(2).await.expect("the oldest is ready");
     assert_eq!(held.id, late);
     bench.settle(held, DONE).await;
-    bench.assert_left(&[head]).await;
+    bench.assert_left(&[first]).await;
 }

@@ -16,9 +16,9 @@ granted AS MATERIALIZED (
     SELECT row
     FROM by_key
     WHERE nth <= (
-        SELECT least($limit, $fleet::integer - :schema.held_units(first.key)) - (
-            SELECT count(*) FROM :schema.lane WHERE lease_id = $lease
-        )
+        -- Nobody counts what is held where the fleet has no limit.
+        SELECT least($limit, CASE WHEN $fleet::integer IS NOT NULL THEN $fleet - :schema.held_units(first.key) END)
+               - (SELECT count(*) FROM :schema.lane WHERE lease_id = $lease)
         FROM first
     )
 ),

@@ -16,7 +16,7 @@ pub enum Rule {
     OneAttemptAtATime,
     /// A later attempt has no lower number.
     AttemptsCountUp,
-    /// What is completed was completed by a handler, in time.
+    /// What is completed was completed by a handler, before another one had its delivery.
     CompletedBySuccess,
     /// Messages with one ordering key are handled one at a time, in order.
     InOrder,

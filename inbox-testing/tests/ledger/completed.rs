@@ -21,13 +21,18 @@ fn a_failure_completes_nothing() {
 }
 
 #[test]
-fn a_success_after_the_lease_completes_nothing() {
-    let entries = |until| {
+fn a_success_after_the_lease_counts_unless_another_worker_had_the_delivery_by_then() {
+    let late = |until| {
         let lease = lease(1, until);
         [started(1, 1, lease, 1), finished(1, 1, lease, 5, true)]
     };
-    assert_eq!(check(entries(6)), []);
-    assert_eq!(check(entries(5)), [Rule::CompletedBySuccess]);
+    assert_eq!(check(late(6)), []);
+    assert_eq!(check(late(5)), [], "nobody had reclaimed it");
+    let other = [started(1, 1, lease(2, 20), 5), finished(1, 1, lease(2, 20), 8, false)];
+    assert_eq!(check([late(5), other].concat()), [Rule::CompletedBySuccess]);
+    let lease = lease(1, 5);
+    let after = [started(1, 1, lease, 1), finished(1, 1, lease, 10, true)];
+    assert_eq!(check(after), [Rule::CompletedBySuccess], "it was completed at 9");
 }
 
 #[test]
@@ -37,11 +42,15 @@ fn a_success_within_a_renewed_lease_counts() {
 }
 
 #[test]
-fn a_success_while_the_lease_is_being_renewed_counts_and_one_after_that_does_not() {
+fn a_success_while_the_lease_is_being_renewed_counts_whoever_came_after_it() {
     let renewing = |until| SeenLease { renewing_until: Some(at(until)), ..lease(1, 3) };
-    let entries = |until| [started(1, 1, lease(1, 3), 1), finished(1, 1, renewing(until), 5, true)];
-    assert_eq!(check(entries(13)), []);
-    assert_eq!(check(entries(4)), [Rule::CompletedBySuccess]);
+    let other = [started(1, 1, lease(2, 20), 6), finished(1, 1, lease(2, 20), 8, false)];
+    let entries = |until| {
+        let first = [started(1, 1, lease(1, 3), 1), finished(1, 1, renewing(until), 5, true)];
+        [first, other.clone()].concat()
+    };
+    assert!(!check(entries(13)).contains(&Rule::CompletedBySuccess));
+    assert!(check(entries(4)).contains(&Rule::CompletedBySuccess));
 }
 
 #[test]

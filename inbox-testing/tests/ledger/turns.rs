@@ -1,6 +1,6 @@
-use inbox_testing::ledger::{Entry, Expectations, Rule};
+use inbox_testing::ledger::{Entry, Expectations, Rule, SeenLease};
 
-use crate::story::{HANDLER, broken, finished, id, lease, pending, started, success};
+use crate::story::{HANDLER, at, broken, finished, id, lease, pending, started, success};
 
 fn check(runs: Vec<Entry>, expectations: &Expectations) -> Vec<Rule> {
     broken(runs, &[pending(1), pending(2), pending(3)], expectations)
@@ -49,6 +49,14 @@ fn a_worker_that_goes_on_without_its_lease_disturbs_no_turn() {
     let lost = [started(1, 1, lease(1, 2), 1), finished(1, 1, lease(1, 2), 9, true)];
     let runs = [lost, success(1, 2, 3, 4), success(2, 3, 5, 6)].concat();
     assert_eq!(check(runs, &in_turn()), []);
+}
+
+#[test]
+fn a_worker_that_stood_still_and_may_have_its_lease_disturbs_no_turn_either() {
+    let renewing = SeenLease { renewing_until: Some(at(20)), ..lease(1, 2) };
+    let stalled = [started(1, 1, lease(1, 2), 1), finished(1, 1, renewing, 9, true)];
+    let runs = [stalled, success(1, 2, 3, 4), success(2, 3, 5, 6)].concat();
+    assert!(!check(runs, &in_turn()).contains(&Rule::InOrder));
 }
 
 #[test]

@@ -48,7 +48,9 @@ fn in_turn(evidence: &Evidence<'_>, group: &Group, found: &mut Found) {
             );
             found.add(Rule::InOrder, sentence);
         }
-        let success = runs.iter().find_map(|run| Some((run.succeeded_at()?, run)));
+        // The first to succeed, which need not be the first to begin: a worker that stood still goes on late.
+        let succeeded = runs.iter().filter_map(|run| Some((run.succeeded_at()?, run)));
+        let success = succeeded.min_by_key(|(at, _)| *at);
         last = last.into_iter().chain(success).max_by_key(|(at, _)| *at);
     }
 }
