@@ -4,8 +4,8 @@ use tokio_postgres::Config;
 use tokio_postgres::config::Host;
 
 use crate::client::Owner;
+use crate::client::session;
 use crate::schema::Schema;
-use crate::sql::SESSION;
 use crate::store::Access;
 use crate::tcp::notice_silence;
 use crate::tls::{Connector, unverified};
@@ -134,9 +134,9 @@ impl PostgresOptions {
         let mut builder = Pool::builder(manager);
         if !self.pooler {
             builder = builder.post_create(Hook::async_fn(|client, _| {
-                Box::pin(
-                    async move { client.batch_execute(SESSION).await.map_err(HookError::Backend) },
-                )
+                Box::pin(async move {
+                    client.batch_execute(&session()).await.map_err(HookError::Backend)
+                })
             }));
         }
         builder

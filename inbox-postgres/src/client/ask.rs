@@ -5,10 +5,9 @@ use inbox_core::store::StoreError;
 use tokio_postgres::{Error, Row, Statement};
 
 use super::Owner;
-use super::settings::{begun_with, limited};
+use super::settings::{Planning, begun_with};
 use crate::error::translate;
 use crate::parameter::{Parameters, typed_values, values};
-use crate::sql::LOOK;
 
 /// Runs a statement that lists, planned anew.
 pub(crate) async fn look(
@@ -17,23 +16,23 @@ pub(crate) async fn look(
     text: &str,
     parameters: Parameters<'_>,
 ) -> Result<Vec<Row>, StoreError> {
-    ask(connection, owner, LOOK, text, parameters).await.map_err(translate)
+    ask(connection, owner, Planning::Lists, text, parameters).await.map_err(translate)
 }
 
 /// Runs a statement with these settings, whoever owns the connection.
 pub(super) async fn ask(
     connection: &ClientWrapper,
     owner: Owner,
-    settings: &str,
+    planning: Planning,
     text: &str,
     parameters: Parameters<'_>,
 ) -> Result<Vec<Row>, Error> {
-    if let Owner::Pooler(limit) = owner {
-        let settings = limited(settings, limit);
-        return with_settings(&settings, connection, unnamed(connection, text, parameters)).await;
+    let begin = begun_with(planning, owner);
+    if let Owner::Pooler(_) = owner {
+        return with_settings(&begin, connection, unnamed(connection, text, parameters)).await;
     }
     let statement = connection.prepare_cached(text).await?;
-    with_settings(settings, connection, named(connection, &statement, parameters)).await
+    with_settings(&begin, connection, named(connection, &statement, parameters)).await
 }
 
 /// Runs a statement that the server knows by its name.
@@ -54,17 +53,15 @@ pub(crate) async fn unnamed(
     client.query_typed_raw(text, typed_values(parameters)).await?.try_collect().await
 }
 
-/// Runs a statement with these settings, and leaves none behind. Sent at once, so it is one round trip;
+/// Runs a statement in a transaction that begins with its settings, and leaves none behind. Sent at once, so it is one round trip;
 /// after an error the commit is a rollback.
 async fn with_settings(
-    settings: &str,
+    begin: &str,
     connection: &ClientWrapper,
     statement: impl Future<Output = Result<Vec<Row>, Error>>,
 ) -> Result<Vec<Row>, Error> {
-    let begin = begun_with(settings);
     let (beginning, rows, ended) =
-        join3(connection.batch_execute(&begin), statement, connection.batch_execute("COMMIT"))
-            .await;
+        join3(connection.batch_execute(begin), statement, connection.batch_execute("COMMIT")).await;
     beginning?;
     let rows = rows?;
     ended?;

@@ -2,6 +2,7 @@
 //! once.
 
 mod ask;
+mod planning;
 mod settings;
 mod together;
 mod unit;
@@ -14,14 +15,15 @@ use tokio_postgres::Row;
 
 use crate::error::translate;
 use crate::parameter::Parameters;
-use crate::sql::SESSION;
 use crate::transaction::Transaction as HandlerTransaction;
 
 pub(crate) use ask::{look, unnamed};
-pub(crate) use settings::begin;
+pub(crate) use planning::OURS;
+pub(crate) use settings::{begin, session, theirs};
 pub(crate) use together::{prepared, sent};
 
 use ask::{ask, named};
+use settings::Planning;
 use unit::{in_unit, planned_as_ours};
 
 /// Whose the connections of a pool are.
@@ -68,7 +70,7 @@ impl<'a> Client<'a> {
             }
             // In boxes, for the sake of the one above.
             Self::Pooled(connection, owner) => {
-                Box::pin(ask(connection, owner, SESSION, text, parameters)).await
+                Box::pin(ask(connection, owner, Planning::Ours, text, parameters)).await
             }
             Self::Theirs(transaction) => {
                 Box::pin(unnamed(transaction.client(), text, parameters)).await

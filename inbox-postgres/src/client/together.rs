@@ -4,11 +4,10 @@ use inbox_core::store::StoreError;
 use tokio_postgres::{Error, Row, Statement};
 
 use super::ask::{named, unnamed};
-use super::settings::{begun_with, limited};
+use super::settings::{Planning, begun_with};
 use super::{Client, Owner};
 use crate::error::translate;
 use crate::parameter::Parameters;
-use crate::sql::SESSION;
 
 impl Client<'_> {
     /// Runs statements one after the other, in one transaction and one round trip: each sees what was
@@ -44,11 +43,7 @@ async fn all_at_once(
     statements: &[(&str, Parameters<'_>)],
 ) -> Result<Vec<Vec<Row>>, Error> {
     let prepared = prepared(connection, owner, statements).await?;
-    let begin = match owner {
-        Owner::Store => "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned(),
-        Owner::Application => begun_with(SESSION),
-        Owner::Pooler(limit) => begun_with(&limited(SESSION, limit)),
-    };
+    let begin = begun_with(Planning::Ours, owner);
     let (beginning, answers, ended) = join3(
         connection.batch_execute(&begin),
         sent(connection, &prepared, statements),

@@ -3,9 +3,8 @@ use tokio_postgres::{Error, Row};
 
 use super::Owner;
 use super::ask::{named, unnamed};
-use super::settings::local;
+use super::settings::{local, theirs};
 use crate::parameter::Parameters;
-use crate::sql::{SESSION, UNIT_THEIRS};
 use crate::transaction::Transaction;
 
 /// Runs a statement in a handler's transaction.
@@ -29,11 +28,11 @@ pub(super) async fn planned_as_ours(
     parameters: Parameters<'_>,
 ) -> Result<Vec<Row>, Error> {
     let statement = transaction.prepare_cached(text).await?;
-    let ours = local(SESSION);
+    let (ours, theirs) = (local(), theirs());
     let (beginning, rows, ended) = join3(
         transaction.batch_execute(&ours),
         named(transaction, &statement, parameters),
-        transaction.batch_execute(UNIT_THEIRS),
+        transaction.batch_execute(&theirs),
     )
     .await;
     beginning?;

@@ -46,15 +46,6 @@ statements! {
     limit_restart,
 }
 
-/// The settings of a connection that is the store's own.
-pub(crate) const SESSION: &str = include_str!("../../queries/session.sql");
-
-/// The settings for a handler's own statements.
-pub(crate) const UNIT_THEIRS: &str = include_str!("../../queries/unit_theirs.sql");
-
-/// The settings for lists.
-pub(crate) const LOOK: &str = include_str!("../../queries/look.sql");
-
 /// The statements for one schema.
 #[derive(Debug)]
 pub(crate) struct Statements(HashMap<Sql, Statement>);

@@ -8,9 +8,8 @@ use uuid::Uuid;
 
 use super::{Open, Transaction, TransactionMark};
 use crate::PostgresStore;
-use crate::client::Owner;
+use crate::client::{Owner, theirs};
 use crate::error::translate;
-use crate::sql::UNIT_THEIRS;
 
 /// How many transactions of handlers a pool of this size has room for: some connections are left to
 /// lease and to settle with.
@@ -33,9 +32,9 @@ impl Transaction {
         let mut begin =
             format!("BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL inbox.transaction = '{mark}'");
         if store.inner().owner == Owner::Store {
-            begin = format!("{begin};\n{UNIT_THEIRS}");
+            begin = format!("{begin};\n{}", theirs());
         }
-        begin = format!("{begin};\nSELECT pg_backend_pid()");
+        begin.push_str(";\nSELECT pg_backend_pid()");
         let (connection, backend) = store
             .in_time(async {
                 let mut working = store.connection().await?;

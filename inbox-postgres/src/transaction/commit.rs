@@ -10,6 +10,7 @@ use tokio_postgres::error::SqlState;
 
 use super::error::{collides, is_cut};
 use super::{Transaction, TransactionError};
+use crate::client::OURS;
 use crate::error::translate;
 use crate::parameter::Parameter;
 use crate::refusal::without_rows;
@@ -137,17 +138,15 @@ impl Transaction {
 /// not meant for what follows, and its plans neither.
 fn close(limit: Duration) -> String {
     let limit = limit.as_millis().min(86_400_000);
-    let settings = [
-        ("plan_cache_mode", "force_generic_plan".to_owned()),
-        ("enable_bitmapscan", "off".to_owned()),
-        ("enable_seqscan", "off".to_owned()),
-        ("jit", "off".to_owned()),
+    let ours = OURS.map(|(name, value)| (name, value.to_owned()));
+    let limits = [
         ("idle_in_transaction_session_timeout", format!("{limit}ms")),
         ("statement_timeout", format!("{limit}ms")),
         ("lock_timeout", "0".to_owned()),
     ];
+    let settings = ours.into_iter().chain(limits);
     let set = settings.map(|(name, value)| format!("set_config('{name}', '{value}', true)"));
-    format!("SET CONSTRAINTS ALL IMMEDIATE; SELECT {}", set.join(", "))
+    format!("SET CONSTRAINTS ALL IMMEDIATE; SELECT {}", set.collect::<Vec<_>>().join(", "))
 }
 
 /// What it means that the settlement failed.

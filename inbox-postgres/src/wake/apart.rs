@@ -3,9 +3,9 @@ use deadpool_postgres::{ClientWrapper, PoolError};
 use inbox_core::store::{StoreError, StoreErrorKind};
 
 use crate::PostgresStore;
+use crate::client::session;
 use crate::client::{Client, Owner};
 use crate::error::unreachable;
-use crate::sql::SESSION;
 
 /// A connection beside the pool, made as the pool makes its own, on the runtime that asks for it.
 pub(crate) struct Apart {
@@ -28,7 +28,7 @@ impl Apart {
         // Of a pool that is the application's, nobody knows what stands before its server: there, each
         // statement brings the settings.
         if inner.owner == Owner::Store {
-            let set = apart.get()?.batch_execute(SESSION).await;
+            let set = apart.get()?.batch_execute(&session()).await;
             set.map_err(|error| failed(PoolError::Backend(error)))?;
         }
         Ok(apart)

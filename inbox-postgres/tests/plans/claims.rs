@@ -46,7 +46,7 @@ async fn a_claim_keeps_its_plan_on_ten_million_rows_with_no_fresh_and_stale_stat
 }
 
 async fn what_is_due_is_read_from_the_index(database: &PostgresDatabase) {
-    for planner in PLANNERS {
+    for planner in *PLANNERS {
         let plan =
             plan(database, planner, &asked("promote", "NULL, 1000"), "ANALYZE, COSTS OFF").await;
         assert!(plan.contains("Index Scan using waiting_due on waiting"), "{plan}");
@@ -55,7 +55,7 @@ async fn what_is_due_is_read_from_the_index(database: &PostgresDatabase) {
 }
 
 async fn the_next_due_is_read_from_the_index(database: &PostgresDatabase) {
-    for planner in PLANNERS {
+    for planner in *PLANNERS {
         let plan = plan(database, planner, &asked("next_due", "NULL"), "ANALYZE, COSTS OFF").await;
         assert!(plan.contains("Scan using waiting_due on waiting"), "{plan}");
         assert!(!plan.contains("Sort"), "{plan}");
@@ -72,7 +72,7 @@ async fn what_nobody_here_reads_costs_a_claim_nothing() {
                   SELECT 'charge', 1, 3, gen_random_uuid() FROM generate_series(1, 100000)";
     client.batch_execute(unread).await.unwrap();
     for claim in [claim(), win(), behind(), claim_limited()] {
-        let plan = plan(&database, SESSION, &claim, "ANALYZE, BUFFERS, COSTS OFF").await;
+        let plan = plan(&database, &SESSION, &claim, "ANALYZE, BUFFERS, COSTS OFF").await;
         assert!(!walks_past(&plan), "{plan}");
     }
 }
@@ -87,7 +87,7 @@ async fn what_is_quarantined_is_looked_for_among_its_own() {
     client.batch_execute(quarantined).await.unwrap();
     for statistics in ["SELECT", "ANALYZE"] {
         client.batch_execute(statistics).await.unwrap();
-        for planner in PLANNERS {
+        for planner in *PLANNERS {
             for look in [asked("quarantined_next", "'{charge}', '{1}', NULL"), claim_of_level_4()] {
                 let plan = plan(&database, planner, &look, "ANALYZE, BUFFERS, COSTS OFF").await;
                 assert!(plan.contains("Scan using ready_pkey on ready"), "{planner}: {plan}");

@@ -54,7 +54,7 @@ async fn databases(lane: &str) -> Vec<(PostgresDatabase, &'static str, &'static 
         if known == "all" {
             client.batch_execute("ANALYZE").await.unwrap();
         }
-        let planners = if known == "too little" { &PLANNERS[..1] } else { &PLANNERS };
+        let planners = if known == "too little" { &PLANNERS[..1] } else { &PLANNERS[..] };
         databases.push((database, known, planners));
     }
     databases

@@ -1,7 +1,7 @@
 //! What people ask for.
 
 use crate::database::{database, history, open};
-use crate::plan::{SESSION, plan, reads_all_of_a_large_table};
+use crate::plan::{LISTS, SESSION, plan, reads_all_of_a_large_table};
 use crate::statements::asked;
 
 #[tokio::test]
@@ -14,7 +14,7 @@ async fn what_is_dead_is_listed_without_a_look_at_what_is_done() {
                 SELECT id, 'charge', 1, 1, 1, 'x', 'x', 'x', now(), 1 FROM inbox.message LIMIT 5";
     client.batch_execute(dead).await.unwrap();
     let list = asked("list", "'dead', NULL, NULL, NULL, NULL, 101");
-    let planner = format!("{SESSION}; {}", include_str!("../../queries/look.sql"));
+    let planner = [SESSION.as_str(), &LISTS].concat();
     for statistics in ["SELECT", "ANALYZE"] {
         client.batch_execute(statistics).await.unwrap();
         let plan = plan(&database, &planner, &list, "ANALYZE, COSTS OFF").await;
@@ -28,7 +28,7 @@ async fn a_message_is_shown_without_reading_a_large_table_from_end_to_end() {
     history(&client, 1_000).await;
     open(&client, 1_000, "charge").await;
     let show = asked("show_deliveries", "gen_random_uuid()");
-    for planner in [SESSION, "SET plan_cache_mode = force_generic_plan"] {
+    for planner in [SESSION.as_str(), "SET plan_cache_mode = force_generic_plan"] {
         let plan = plan(&database, planner, &show, "ANALYZE, COSTS OFF").await;
         assert!(!reads_all_of_a_large_table(&plan), "{plan}");
     }

@@ -1,20 +1,34 @@
 //! How statements are planned, and what a run of them touches.
 
+use std::sync::LazyLock;
+
 use inbox_testing::postgres::PostgresDatabase;
 
 use crate::statements::Asked;
 
 /// The settings of the store's own connections.
-pub(crate) const SESSION: &str = include_str!("../../queries/session.sql");
+pub(crate) static SESSION: LazyLock<String> = LazyLock::new(|| settings(&planning::OURS));
+
+/// The settings for lists.
+pub(crate) static LISTS: LazyLock<String> = LazyLock::new(|| settings(&planning::LISTS));
+
+#[path = "../../src/client/planning.rs"]
+mod planning;
+
+fn settings(settings: &[(&str, &str)]) -> String {
+    settings.iter().map(|(name, value)| format!("SET {name} = {value};")).collect()
+}
 
 /// How connections may plan: as the store's own do; the same, but each call anew; and as PostgreSQL
 /// does for anyone, once it has turned the statement generic and before.
-pub(crate) const PLANNERS: [&str; 4] = [
-    SESSION,
-    "SET plan_cache_mode = force_custom_plan; SET enable_bitmapscan = off; SET enable_seqscan = off",
-    "SET plan_cache_mode = force_generic_plan",
-    "SET plan_cache_mode = force_custom_plan",
-];
+pub(crate) static PLANNERS: LazyLock<[&str; 4]> = LazyLock::new(|| {
+    [
+        &SESSION,
+        "SET plan_cache_mode = force_custom_plan; SET enable_bitmapscan = off; SET enable_seqscan = off",
+        "SET plan_cache_mode = force_generic_plan",
+        "SET plan_cache_mode = force_custom_plan",
+    ]
+});
 
 /// Tables that grow. The others hold a row for each handler, or for what is at work.
 const LARGE: [&str; 6] = ["message", "ready", "waiting", "done", "dead", "lane"];

@@ -113,14 +113,12 @@ impl Asked {
     }
 }
 
-/// The names of all statements. Settings are none, and templates are in those that are made of them.
+/// The names of all statements. Templates are in those that are made of them.
 pub(crate) fn names() -> BTreeSet<String> {
-    let settings = ["session", "look", "unit_theirs"];
     let queries = Path::new(env!("CARGO_MANIFEST_DIR")).join("queries");
     let files = queries.read_dir().unwrap().map(|file| file.unwrap().path());
     let whole = files
         .filter(|file| file.is_file() && !std::fs::read_to_string(file).unwrap().contains("{{"));
     let whole = whole.map(|file| file.file_stem().unwrap().to_str().unwrap().to_owned());
-    let whole = whole.filter(|name| !settings.contains(&&**name));
     whole.chain(of_parts().map(|(name, _)| name.to_owned())).collect()
 }

@@ -29,7 +29,7 @@ fn for_tenants(names: [&str; 3], tenants: &str) -> [Asked; 3] {
 /// The claim for two tenants that sent little, and one that sent nothing.
 async fn a_claim_for_tenants_holds_its_plan(database: &PostgresDatabase, statistics: &str) {
     for claim in of_tenants("{acme,corp,nobody}") {
-        for planner in PLANNERS {
+        for planner in *PLANNERS {
             let plan = plan(database, planner, &claim, "ANALYZE, BUFFERS, COSTS OFF").await;
             let said = format!("with {statistics} statistics, planned with {planner}:\n{plan}");
             let ordered = plan.matches("Index Scan using ready_tenant on ready").count();
@@ -64,7 +64,7 @@ async fn a_claim_for_tenants_that_was_planned_on_an_empty_table_is_by_their_inde
     for statistics in ["SELECT", "ANALYZE inbox.ready"] {
         client.batch_execute(statistics).await.unwrap();
         for claim in of_tenants("{acme}") {
-            let plan = plan(&database, SESSION, &claim, "COSTS OFF").await;
+            let plan = plan(&database, &SESSION, &claim, "COSTS OFF").await;
             assert_eq!(plan.matches("using ready_tenant on ready").count(), 1, "{plan}");
         }
     }
@@ -76,7 +76,7 @@ async fn a_claim_for_messages_without_a_tenant_walks_in_their_order() {
     sent(&client, "", 20_000).await;
     sent(&client, "acme", 20).await;
     for claim in of_tenants_and_none("{acme,\"\"}") {
-        let plan = plan(&database, SESSION, &claim, "ANALYZE, BUFFERS, COSTS OFF").await;
+        let plan = plan(&database, &SESSION, &claim, "ANALYZE, BUFFERS, COSTS OFF").await;
         assert_eq!(plan.matches("Index Scan using ready_pkey on ready").count(), 1, "{plan}");
         assert!(!walks_past(&plan), "{plan}");
     }

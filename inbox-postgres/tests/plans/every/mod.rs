@@ -26,7 +26,7 @@ async fn plan(client: &Client, cases: &[Case]) {
     let lanes = "SELECT set_config('inbox.lanes', jsonb_agg(name)::text, false)
                  FROM (SELECT 'ship' AS first_key, '' AS tenant, 'lane-' || n AS ordering_key
                        FROM generate_series(1, 100) AS n) AS name";
-    for sql in [SESSION, "SET inbox.transaction = 'mark'", lanes] {
+    for sql in [SESSION.as_str(), "SET inbox.transaction = 'mark'", lanes] {
         client.batch_execute(sql).await.unwrap();
     }
     for name in cases.iter().map(|case| case.name).collect::<BTreeSet<_>>() {
