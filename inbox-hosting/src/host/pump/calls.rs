@@ -116,22 +116,23 @@ impl Calls {
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Step>> {
-        let running = match &self.over {
-            Some(_) => Poll::Pending,
-            None => self.running.poll_next_unpin(context),
-        };
-        let is_none = matches!(running, Poll::Ready(None));
-        if let Poll::Ready(Some(ended)) = running {
-            self.over = Some(ended);
+        let mut is_none = false;
+        if self.over.is_none() {
+            match self.running.poll_next_unpin(context) {
+                Poll::Ready(Some(ended)) => self.over = Some(ended),
+                Poll::Ready(None) => is_none = true,
+                Poll::Pending => {}
+            }
         }
-        // What a call told before it was over is there by now.
-        if let Poll::Ready(Some(went_on)) = self.told.1.poll_recv(context) {
+        // What a call told before it was over is there by now, and comes first. Not by `poll_recv`: where this
+        // task has used up its turn, that says that there is nothing.
+        if let Ok(went_on) = self.told.1.try_recv() {
             return Poll::Ready(Some(Step::WentOn(went_on)));
         }
         match self.over.take() {
             Some(ended) => Poll::Ready(Some(Step::Ended(ended))),
             None if is_none => Poll::Ready(None),
-            None => Poll::Pending,
+            None => self.told.1.poll_recv(context).map(|told| told.map(Step::WentOn)),
         }
     }
 
@@ -177,5 +178,65 @@ impl std::fmt::Debug for How {
             Self::Spawned(_) => "Spawned",
             Self::InPlace(_) => "InPlace",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// How many deliveries a run has: more than tokio lets a task receive in one turn.
+    const RUN: u64 = 500;
+
+    fn finished(nth: u64) -> Finished {
+        let took = Duration::from_nanos(nth);
+        Finished { decided: Vec::new(), lost: Vec::new(), took }
+    }
+
+    fn call() -> Call {
+        Call {
+            queue: 0,
+            quarantined: None,
+            deliveries: Vec::new(),
+            at_once: 1,
+            runs: Vec::new(),
+            ended: Arc::default(),
+        }
+    }
+
+    fn nth(step: &Step) -> u128 {
+        let finished = match step {
+            Step::WentOn(WentOn { finished, .. }) => finished,
+            Step::Ended((_, ran_on)) => &ran_on.as_ref().unwrap().last,
+        };
+        finished.took.as_nanos()
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_call_comes_after_all_that_it_told_however_long_its_run_is() {
+        for kind in [Kind::Spawned, Kind::InPlace] {
+            let steps = tokio::spawn(async move {
+                let (mut calls, call) = (Calls::new(kind), call());
+                let teller = calls.teller(&call);
+                calls.begin(call, async move {
+                    for nth in 1..RUN {
+                        teller.tell(finished(nth));
+                        tokio::task::consume_budget().await;
+                    }
+                    RanOn { last: finished(RUN), behind: Vec::new() }
+                });
+                let mut steps = Vec::new();
+                while let Some(step) = calls.next().await {
+                    steps.push(nth(&step));
+                    // As the pump does: without waiting in between.
+                    steps.extend(std::iter::from_fn(|| calls.next_now()).map(|step| nth(&step)));
+                }
+                steps
+            });
+            let in_order: Vec<_> = (1..=u128::from(RUN)).collect();
+            assert_eq!(steps.await.unwrap(), in_order, "of {kind:?}");
+        }
     }
 }
