@@ -33,7 +33,7 @@ pub(super) fn local() -> String {
 /// think for as long as it likes.
 pub(crate) fn theirs() -> String {
     let default = |(name, _)| format!("SET LOCAL {name} TO DEFAULT;\n");
-    ours().map(default).collect()
+    ours().map(default).collect::<Vec<_>>().concat()
 }
 
 /// What begins a transaction with these settings, and behind a pooler with the time that a statement may take.
@@ -64,7 +64,8 @@ fn ours() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 fn set(scope: &str, settings: impl Iterator<Item = (&'static str, &'static str)>) -> String {
-    settings.map(|(name, value)| format!("SET {scope} {name} = {value};\n")).collect()
+    let set = settings.map(|(name, value)| format!("SET {scope} {name} = {value};\n"));
+    set.collect::<Vec<_>>().concat()
 }
 
 /// Begins a transaction of the store's own, with its settings whoever owns the connection. Dropped before
