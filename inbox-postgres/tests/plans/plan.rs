@@ -16,7 +16,8 @@ pub(crate) static LISTS: LazyLock<String> = LazyLock::new(|| settings(&planning:
 mod planning;
 
 fn settings(settings: &[(&str, &str)]) -> String {
-    settings.iter().map(|(name, value)| format!("SET {name} = {value};")).collect()
+    let set = settings.iter().map(|(name, value)| format!("SET {name} = {value};"));
+    set.collect::<Vec<_>>().concat()
 }
 
 /// How connections may plan: as the store's own do; the same, but each call anew; and as PostgreSQL
