@@ -199,7 +199,7 @@ held AS (
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+       taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*, (
     SELECT true
     FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
@@ -281,7 +281,7 @@ held AS (
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+       taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*, (
     SELECT true
     FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
@@ -419,10 +419,10 @@ held AS (
     FROM clock, first, taken
 ),
 answer AS MATERIALIZED (
-    SELECT seq, level, version, attempts + 1 AS attempt, carry::text, handler_key, message_id, 'taken' AS fate
+    SELECT seq, level, version, attempts + 1 AS attempt, crashes, carry::text, handler_key, message_id, 'taken' AS fate
     FROM taken
     UNION ALL
-    SELECT seq, level, version, NULL, NULL, NULL, NULL, CASE
+    SELECT seq, level, version, NULL, NULL, NULL, NULL, NULL, CASE
                WHEN row IN (SELECT row FROM crowded) THEN 'moved'
                -- The fleet has no room for it, and need not be asked again until it has.
                ELSE 'full'
@@ -430,8 +430,8 @@ answer AS MATERIALIZED (
     FROM found
     WHERE row NOT IN (SELECT row FROM granted)
 )
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.carry,
-       taken.handler_key, taken.message_id, message.*, (
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.crashes,
+       taken.carry, taken.handler_key, taken.message_id, message.*, (
     SELECT true
     FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
@@ -702,7 +702,7 @@ held AS (
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+       taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*, (
     SELECT true
     FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
@@ -784,7 +784,7 @@ held AS (
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+       taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*, (
     SELECT true
     FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
@@ -922,10 +922,10 @@ held AS (
     FROM clock, first, taken
 ),
 answer AS MATERIALIZED (
-    SELECT seq, level, version, attempts + 1 AS attempt, carry::text, handler_key, message_id, 'taken' AS fate
+    SELECT seq, level, version, attempts + 1 AS attempt, crashes, carry::text, handler_key, message_id, 'taken' AS fate
     FROM taken
     UNION ALL
-    SELECT seq, level, version, NULL, NULL, NULL, NULL, CASE
+    SELECT seq, level, version, NULL, NULL, NULL, NULL, NULL, CASE
                WHEN row IN (SELECT row FROM crowded) THEN 'moved'
                -- The fleet has no room for it, and need not be asked again until it has.
                ELSE 'full'
@@ -933,8 +933,8 @@ answer AS MATERIALIZED (
     FROM found
     WHERE row NOT IN (SELECT row FROM granted)
 )
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.carry,
-       taken.handler_key, taken.message_id, message.*, (
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.crashes,
+       taken.carry, taken.handler_key, taken.message_id, message.*, (
     SELECT true
     FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
@@ -1205,7 +1205,7 @@ held AS (
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+       taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*, (
     SELECT true
     FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
@@ -1287,7 +1287,7 @@ held AS (
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.handler_key, taken.message_id, message.*, (
+       taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*, (
     SELECT true
     FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
@@ -1425,10 +1425,10 @@ held AS (
     FROM clock, first, taken
 ),
 answer AS MATERIALIZED (
-    SELECT seq, level, version, attempts + 1 AS attempt, carry::text, handler_key, message_id, 'taken' AS fate
+    SELECT seq, level, version, attempts + 1 AS attempt, crashes, carry::text, handler_key, message_id, 'taken' AS fate
     FROM taken
     UNION ALL
-    SELECT seq, level, version, NULL, NULL, NULL, NULL, CASE
+    SELECT seq, level, version, NULL, NULL, NULL, NULL, NULL, CASE
                WHEN row IN (SELECT row FROM crowded) THEN 'moved'
                -- The fleet has no room for it, and need not be asked again until it has.
                ELSE 'full'
@@ -1436,8 +1436,8 @@ answer AS MATERIALIZED (
     FROM found
     WHERE row NOT IN (SELECT row FROM granted)
 )
-SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.carry,
-       taken.handler_key, taken.message_id, message.*, (
+SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.crashes,
+       taken.carry, taken.handler_key, taken.message_id, message.*, (
     SELECT true
     FROM unnest($6::smallint[], $7::integer[], $9::bigint[]) AS scan (level, version, low)
     CROSS JOIN LATERAL (
@@ -1786,7 +1786,7 @@ ended AS (
     DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
 )
 SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
-       taken.attempts + 1 AS attempt, taken.carry::text, taken.handler_key, taken.message_id, message.*,
+       taken.attempts + 1 AS attempt, taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*,
        taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
 FROM clock
 LEFT JOIN taken ON true
@@ -1959,7 +1959,7 @@ ended AS (
     DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
 )
 SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
-       taken.attempts + 1 AS attempt, taken.carry::text, taken.handler_key, taken.message_id, message.*,
+       taken.attempts + 1 AS attempt, taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*,
        taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
 FROM clock
 LEFT JOIN taken ON true
@@ -2408,7 +2408,8 @@ expired AS MATERIALIZED (
     FOR UPDATE SKIP LOCKED
 ),
 mine AS MATERIALIZED (
-    SELECT held.*, expired.host, clock.now, held.crashes + begun.is_accused::integer AS vanished, begun.is_accused, one.state,
+    SELECT held.*, expired.host, clock.now, begun.is_first, one.state,
+           held.crashes + (begun.is_first OR NOT begun.was_careful)::integer AS vanished,
            one.state = 'pending' AS goes_back, one.state = 'dead' AND held.blocks AS blocks_lane
     FROM clock, expired
     CROSS JOIN LATERAL (
@@ -2419,7 +2420,8 @@ mine AS MATERIALIZED (
         LIMIT $2
         FOR UPDATE SKIP LOCKED
     ) AS held
-    -- Of a run, the first one had begun.
+    -- Of a run in which one had a crash before, each began when the one before was settled: so the first one had
+    -- begun. Of another run, nobody knows how many had.
     CROSS JOIN LATERAL (
         SELECT (
             SELECT true
@@ -2427,7 +2429,13 @@ mine AS MATERIALIZED (
             WHERE before.lease_id = expired.id AND before.tenant = held.tenant
               AND before.ordering_key = held.ordering_key AND before.position < held.position
             LIMIT 1
-        ) IS NULL AS is_accused
+        ) IS NULL AS is_first, (
+            SELECT true
+            FROM inbox.held AS crashed
+            WHERE crashed.lease_id = expired.id AND crashed.tenant = held.tenant
+              AND crashed.ordering_key = held.ordering_key AND crashed.crashes > 0
+            LIMIT 1
+        ) IS NOT NULL AS was_careful
     ) AS begun
     CROSS JOIN LATERAL (
         SELECT CASE
@@ -2530,7 +2538,7 @@ attempt AS (
     )
     SELECT message_id, handler_key, attempt, host, leased_at, now, $3, $4
     FROM mine
-    WHERE state <> 'cancelled' AND is_accused
+    WHERE state <> 'cancelled' AND is_first
 )
 SELECT message_id, handler_key, host, attempt - 1, vanished, state, first_key, tenant, ordering_key,
        limited OR concurrency_key IS NOT NULL AS is_counted, concurrency_key

@@ -11,7 +11,7 @@ taken AS (
 ),
 {{hold}}
 SELECT $lease::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
-       taken.carry::text, taken.handler_key, taken.message_id, message.*, {{has_lanes}}
+       taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*, {{has_lanes}}
 FROM clock
 LEFT JOIN taken ON true
 LEFT JOIN LATERAL {{message}} ON true

@@ -11,10 +11,10 @@ taken AS (
 ),
 {{hold}},
 answer AS MATERIALIZED (
-    SELECT seq, level, version, attempts + 1 AS attempt, carry::text, handler_key, message_id, 'taken' AS fate
+    SELECT seq, level, version, attempts + 1 AS attempt, crashes, carry::text, handler_key, message_id, 'taken' AS fate
     FROM taken
     UNION ALL
-    SELECT seq, level, version, NULL, NULL, NULL, NULL, CASE
+    SELECT seq, level, version, NULL, NULL, NULL, NULL, NULL, CASE
                WHEN row IN (SELECT row FROM crowded) THEN 'moved'
                -- The fleet has no room for it, and need not be asked again until it has.
                ELSE 'full'
@@ -22,8 +22,8 @@ answer AS MATERIALIZED (
     FROM found
     WHERE row NOT IN (SELECT row FROM granted)
 )
-SELECT $lease::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.carry,
-       taken.handler_key, taken.message_id, message.*, {{has_lanes}}, taken.fate
+SELECT $lease::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.crashes,
+       taken.carry, taken.handler_key, taken.message_id, message.*, {{has_lanes}}, taken.fate
 FROM clock
 LEFT JOIN answer AS taken ON true
 LEFT JOIN LATERAL {{message}} ON taken.fate = 'taken'

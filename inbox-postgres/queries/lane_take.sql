@@ -99,7 +99,7 @@ ended AS (
     DELETE FROM :schema.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
 )
 SELECT $lease::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
-       taken.attempts + 1 AS attempt, taken.carry::text, taken.handler_key, taken.message_id, message.*,
+       taken.attempts + 1 AS attempt, taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*,
        taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
 FROM clock
 LEFT JOIN taken ON true

@@ -17,7 +17,8 @@ expired AS MATERIALIZED (
     FOR UPDATE SKIP LOCKED
 ),
 mine AS MATERIALIZED (
-    SELECT held.*, expired.host, clock.now, held.crashes + begun.is_accused::integer AS vanished, begun.is_accused, one.state,
+    SELECT held.*, expired.host, clock.now, begun.is_first, one.state,
+           held.crashes + (begun.is_first OR NOT begun.was_careful)::integer AS vanished,
            one.state = 'pending' AS goes_back, one.state = 'dead' AND held.blocks AS blocks_lane
     FROM clock, expired
     CROSS JOIN LATERAL (
@@ -28,7 +29,8 @@ mine AS MATERIALIZED (
         LIMIT $2
         FOR UPDATE SKIP LOCKED
     ) AS held
-    -- Of a run, the first one had begun.
+    -- Of a run in which one had a crash before, each began when the one before was settled: so the first one had
+    -- begun. Of another run, nobody knows how many had.
     CROSS JOIN LATERAL (
         SELECT (
             SELECT true
@@ -36,7 +38,13 @@ mine AS MATERIALIZED (
             WHERE before.lease_id = expired.id AND before.tenant = held.tenant
               AND before.ordering_key = held.ordering_key AND before.position < held.position
             LIMIT 1
-        ) IS NULL AS is_accused
+        ) IS NULL AS is_first, (
+            SELECT true
+            FROM :schema.held AS crashed
+            WHERE crashed.lease_id = expired.id AND crashed.tenant = held.tenant
+              AND crashed.ordering_key = held.ordering_key AND crashed.crashes > 0
+            LIMIT 1
+        ) IS NOT NULL AS was_careful
     ) AS begun
     CROSS JOIN LATERAL (
         SELECT CASE
@@ -119,7 +127,7 @@ attempt AS (
     )
     SELECT message_id, handler_key, attempt, host, leased_at, now, $3, $4
     FROM mine
-    WHERE state <> 'cancelled' AND is_accused
+    WHERE state <> 'cancelled' AND is_first
 )
 SELECT message_id, handler_key, host, attempt - 1, vanished, state, first_key, tenant, ordering_key,
        limited OR concurrency_key IS NOT NULL AS is_counted, concurrency_key

@@ -113,6 +113,7 @@ impl Claim<'_> {
                 accepted_at: stored.accepted_at,
                 handler_key: delivery.handler_key,
                 attempt,
+                crashes: delivery.crashes,
                 carry,
                 shares,
             }),

@@ -85,8 +85,12 @@ impl LeaseRow {
         Ok(taken)
     }
 
-    /// Whether it still holds any of a lane.
-    pub(crate) fn holds(&self, connection: &Connection, lane: &LaneName) -> Result<bool> {
+    /// Whether a worker has vanished with any that it still holds of a lane; nothing, if it holds none.
+    pub(crate) fn has_crashed(
+        &self,
+        connection: &Connection,
+        lane: &LaneName,
+    ) -> Result<Option<bool>> {
         let LaneName { first_key, tenant, ordering_key } = lane;
         let mut select = connection.prepare_cached(sql!("held_of_lane"))?;
         select.query_row(params![self.token, first_key, tenant, ordering_key], |row| row.get(0))

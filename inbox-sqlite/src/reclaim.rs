@@ -13,15 +13,21 @@ pub(crate) fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Re
     let (mut reclaimed, mut left) = (Reclaimed::default(), limit);
     let mut lanes = Touched::default();
     for lease in LeaseRow::expired(connection, limit, now)? {
-        let mut runs = BTreeSet::new();
-        for held in lease.reclaim(connection, left)? {
+        let (mut runs, taken) = (BTreeSet::new(), lease.reclaim(connection, left)?);
+        let crashed = taken.iter().filter(|held| held.delivery.crashes > 0);
+        let crashed: BTreeSet<_> = crashed.filter_map(|held| held.delivery.lane()).collect();
+        for held in taken {
             lanes.by(&held.delivery);
-            let had_begun = match held.delivery.lane() {
-                // Of a run the worker begins each when the one before has ended.
-                Some(run) => !lease.holds(connection, &run)? && runs.insert(run),
-                None => true,
+            let vanished = match held.delivery.lane() {
+                Some(run) => {
+                    let rest = lease.has_crashed(connection, &run)?;
+                    let was_careful = rest == Some(true) || crashed.contains(&run);
+                    let is_first = rest.is_none() && runs.insert(run);
+                    Vanished { is_first, is_accused: is_first || !was_careful }
+                }
+                None => Vanished { is_first: true, is_accused: true },
             };
-            reclaimed.deliveries.push(lose(connection, &lease, held, had_begun, now)?);
+            reclaimed.deliveries.push(lose(connection, &lease, held, vanished, now)?);
             left = left.saturating_sub(1);
         }
         lease.end(connection)?;
@@ -30,19 +36,28 @@ pub(crate) fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Re
     Ok(reclaimed)
 }
 
-/// Moves one of them to where it goes next. Its attempt is not counted; one that had begun is recorded, and accused.
+/// What a worker that vanished leaves to say of a delivery.
+///
+/// Of a run in which one had a crash before, each began when the one before was settled: so the first that is held
+/// had begun. Of another run, nobody knows how many had.
+struct Vanished {
+    is_first: bool,
+    is_accused: bool,
+}
+
+/// Moves one of them to where it goes next. Its attempt is not counted.
 fn lose(
     connection: &Connection,
     lease: &LeaseRow,
     Held { mut delivery, cancelled }: Held,
-    had_begun: bool,
+    vanished: Vanished,
     now: Timestamp,
 ) -> Result<ReclaimedDelivery> {
     let error = ErrorReport::lease_expired();
-    if had_begun {
+    if vanished.is_first {
         lease.record(connection, &delivery, &error, now)?;
-        delivery.crashes = delivery.crashes.saturating_add(1);
     }
+    delivery.crashes = delivery.crashes.saturating_add(u32::from(vanished.is_accused));
     delivery.attempts = delivery.attempts.saturating_sub(1);
     let state = if cancelled {
         lease.done(connection, &delivery, DoneOutcome::Cancelled, now)?;

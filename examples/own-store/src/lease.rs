@@ -161,6 +161,7 @@ impl Table {
             accepted_at: stored.accepted_at,
             handler_key: name.1.clone()?,
             attempt: row.attempts,
+            crashes: row.crashes,
             carry: row.carry.clone(),
         })
     }

@@ -31,16 +31,19 @@ impl Table {
         Reclaimed { deliveries: moved.collect() }
     }
 
-    /// Whether it is the only one of its run that a lease holds still. A worker begins each when the one before has
-    /// ended, so this one had begun.
-    fn is_first(&self, name: &Name, held: &Held) -> bool {
-        let lane = self.lane_of(name);
+    /// Whether it is the only one of its run that a lease holds still, and whether it is accused.
+    ///
+    /// Of a run in which one had a crash before, a worker begins each when the one before is settled: so the first
+    /// that is held had begun. Of another run, nobody knows how many had.
+    fn is_first(&self, name: &Name, held: &Held) -> (bool, bool) {
+        let Some(lane) = self.lane_of(name) else { return (true, true) };
         let open = held.open.iter().map(|(id, key)| (*id, Some(key.clone())));
-        lane.is_none() || !open.into_iter().any(|one| one != *name && self.lane_of(&one) == lane)
+        let run: Vec<_> = open.filter(|one| self.lane_of(one).as_ref() == Some(&lane)).collect();
+        let was_careful = run.iter().any(|one| self.deliveries[one].crashes > 0);
+        (run.len() == 1, run.len() == 1 || !was_careful)
     }
 
-    /// Takes one delivery from a worker that vanished. Its attempt is not counted; one that had begun is recorded,
-    /// and accused.
+    /// Takes one delivery from a worker that vanished. Its attempt is not counted.
     fn lose(
         &mut self,
         token: LeaseToken,
@@ -48,12 +51,12 @@ impl Table {
         now: Timestamp,
     ) -> Option<ReclaimedDelivery> {
         let ready = self.ready();
-        let had_begun = self.is_first(name, self.leases.get(&token)?);
+        let (is_first, is_accused) = self.is_first(name, self.leases.get(&token)?);
         let held = self.leases.get_mut(&token)?;
         held.open.remove(&name.0);
         held.reclaimed = true;
         let row = self.deliveries.get_mut(name)?;
-        row.crashes += u32::from(had_begun);
+        row.crashes += u32::from(is_accused);
         let (crashes, attempt) = (row.crashes, row.attempts);
         row.attempts -= 1;
         let error = ErrorReport::lease_expired();
@@ -82,7 +85,7 @@ impl Table {
         if held.open.is_empty() {
             self.leases.remove(&token);
         }
-        self.attempts.entry(name.0).or_default().extend(had_begun.then_some(record));
+        self.attempts.entry(name.0).or_default().extend(is_first.then_some(record));
         self.hand_on(name, now);
         let (message_id, attempts) = (name.0, attempt - 1);
         Some(ReclaimedDelivery { message_id, handler_key, host, attempts, crashes, state })

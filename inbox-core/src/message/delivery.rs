@@ -12,6 +12,8 @@ pub struct Delivery {
     pub handler_key: String,
     /// Which attempt this is, from 1. An attempt whose worker vanished is not counted.
     pub attempt: u32,
+    /// How many workers have vanished with it in a row.
+    pub crashes: u32,
     /// What earlier attempts left for this one.
     pub carry: Carry,
     /// What it shares with others: whoever settles it hands that on.
@@ -38,6 +40,6 @@ impl Delivery {
     pub fn first(message: Message, accepted_at: Timestamp, handler_key: impl Into<String>) -> Self {
         let handler_key = handler_key.into();
         let (carry, shares) = (Carry::default(), Shares::default());
-        Self { message, accepted_at, handler_key, attempt: 1, carry, shares }
+        Self { message, accepted_at, handler_key, attempt: 1, crashes: 0, carry, shares }
     }
 }

@@ -9,6 +9,7 @@ pub struct LaneRun(Arc<State>);
 #[derive(Debug)]
 struct State {
     id: u64,
+    is_careful: bool,
     is_lost: AtomicBool,
 }
 
@@ -17,9 +18,26 @@ impl LaneRun {
     #[must_use]
     #[expect(clippy::new_without_default, reason = "every call differs, so there is no default")]
     pub fn new() -> Self {
+        Self::of(false)
+    }
+
+    /// A run of its own, of which each delivery begins after the end of the one before is written: should its
+    /// worker vanish, the first that is held is the one that had begun.
+    #[must_use]
+    pub fn careful() -> Self {
+        Self::of(true)
+    }
+
+    fn of(is_careful: bool) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::new(State { id, is_lost: AtomicBool::new(false) }))
+        Self(Arc::new(State { id, is_careful, is_lost: AtomicBool::new(false) }))
+    }
+
+    /// Whether it is a [careful](Self::careful) one.
+    #[must_use]
+    pub fn is_careful(&self) -> bool {
+        self.0.is_careful
     }
 
     /// Which run it is, in this process.

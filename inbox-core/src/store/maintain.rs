@@ -49,8 +49,9 @@ pub trait Maintain: Send + Sync + 'static {
     /// [`max_crashes`](super::Wanted::max_crashes) more workers in a row have vanished with it, and the last
     /// of them held it alone, it is dead. An attempt that is settled ends the row.
     ///
-    /// Of a [run](super::LeaseStore::lease), only the first delivery that is still held is accused: the others had
-    /// not begun. They go back without a crash and without a record.
+    /// Of a [run](super::LeaseStore::lease), only the first delivery that is still held is recorded. Several may
+    /// have ended unsettled, so each of the run counts the crash. Where one of them has a crash already, their
+    /// worker has settled each before it began the next: then the crash is that of the first alone.
     ///
     /// One that was [cancelled](super::Inspect::cancel) meanwhile is done, as cancelled. A delivery that its
     /// worker is about to settle is left to the worker. With a limit of 0 it moves nothing.

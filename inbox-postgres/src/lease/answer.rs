@@ -20,16 +20,17 @@ const SEQ: usize = 2;
 const LEVEL: usize = 3;
 const VERSION: usize = 4;
 const ATTEMPT: usize = 5;
-const CARRY: usize = 6;
-const HANDLER_KEY: usize = 7;
-const MESSAGE: usize = 8;
+const CRASHES: usize = 6;
+const CARRY: usize = 7;
+const HANDLER_KEY: usize = 8;
+const MESSAGE: usize = 9;
 const CONTRACT: usize = MESSAGE + 2;
 
 // What follows the message: whether the handler has lanes and, of `claim_limited.sql`, the row's fate; of
 // `lane_take.sql`, the lane.
-const HAS_LANES: usize = 21;
-const FATE: usize = 22;
-const LANE: (usize, usize) = (21, 22);
+const HAS_LANES: usize = 22;
+const FATE: usize = 23;
+const LANE: (usize, usize) = (22, 23);
 
 // What is answered about rows with an ordering key: the claim, then a number, a level and a version; then, of
 // `lane_win.sql`, whether the lane was free, and its name; of `lane_behind.sql`, whether the row was moved.
@@ -239,6 +240,7 @@ fn delivery(row: &Row, is_limited: bool) -> Result<Delivery, String> {
         accepted_at: stored.accepted_at,
         handler_key: column(row, HANDLER_KEY)?,
         attempt: count(row, ATTEMPT)?,
+        crashes: count(row, CRASHES)?,
         carry: Carry::from_json(column(row, CARRY)?)?,
     })
 }

@@ -316,8 +316,8 @@ macro_rules! __conformance_cases {
                 a_lease_that_was_reclaimed_in_part_is_lost
                 the_limit_of_a_reclaim_holds
                 what_is_left_of_a_lease_is_reclaimed_next
-                of_a_run_only_the_first_that_is_held_is_accused
-                of_several_runs_each_has_one_that_is_accused
+                of_a_run_nobody_knows_who_had_begun_and_then_the_first_that_is_held_is_accused
+                of_several_runs_each_has_one_that_had_begun
                 a_run_that_is_reclaimed_in_pages_keeps_its_order
                 a_run_reclaimed_in_part_is_settled_to_its_end
                 a_cancelled_one_of_a_vanished_run_is_done

@@ -15,15 +15,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize)]
 struct Eat {
     is_poison: bool,
+    naps: bool,
 }
 
-#[handler(key = "eat")]
+#[handler(key = "eat", after_dead = pass)]
 async fn eat(command: Eat) {
     if command.is_poison {
         std::process::abort();
     }
-    // So that others are at work when it happens.
-    tokio::time::sleep(Duration::from_millis(2)).await;
+    if command.naps {
+        // So that others are at work when it happens.
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
 }
 
 struct HoursLater {

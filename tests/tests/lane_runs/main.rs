@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
+mod crashes;
 mod ends;
 mod goes_on;
 mod kit;

@@ -12,22 +12,43 @@ use inbox_core::store::Lease;
 use super::decided::Decided;
 use super::reach::Found;
 
+/// What a lease holds of one lane.
+#[derive(Default)]
+struct OfLane {
+    deliveries: usize,
+    /// Whether a worker has vanished with one of them.
+    has_crashed: bool,
+    run: Option<LaneRun>,
+}
+
+impl OfLane {
+    /// Where a worker has vanished with one, the next crash should accuse the right one.
+    fn run(&mut self) -> LaneRun {
+        let run = if self.has_crashed { LaneRun::careful } else { LaneRun::new };
+        self.run.get_or_insert_with(run).clone()
+    }
+}
+
 /// The run that each delivery of the lease is one of, and what the lease holds of lanes. Quarantined
 /// deliveries, and the only one of a lane, are in none.
 pub(super) fn runs(lease: &Lease) -> (Vec<Option<LaneRun>>, Found) {
-    let mut lanes: HashMap<_, (usize, Option<LaneRun>)> = HashMap::new();
-    for lane in lease.deliveries.iter().filter_map(lane) {
-        lanes.entry(lane).or_default().0 += 1;
+    let mut lanes: HashMap<_, OfLane> = HashMap::new();
+    for delivery in &lease.deliveries {
+        if let Some(lane) = lane(delivery) {
+            let of_lane = lanes.entry(lane).or_default();
+            of_lane.deliveries += 1;
+            of_lane.has_crashed |= delivery.crashes > 0;
+        }
     }
     let found = Found {
         deliveries: lease.deliveries.len() + lease.unreadable.len(),
         lanes: lanes.len(),
-        of_lanes: lanes.values().map(|(deliveries, _)| deliveries).sum(),
+        of_lanes: lanes.values().map(|lane| lane.deliveries).sum(),
     };
     let run = |delivery| {
-        let (deliveries, run) = lanes.get_mut(&lane(delivery)?)?;
-        let is_run = *deliveries > 1 && !lease.quarantined;
-        is_run.then(|| run.get_or_insert_with(LaneRun::new).clone())
+        let lane = lanes.get_mut(&lane(delivery)?)?;
+        let is_run = lane.deliveries > 1 && !lease.quarantined;
+        is_run.then(|| lane.run())
     };
     (lease.deliveries.iter().map(run).collect(), found)
 }
@@ -58,9 +79,14 @@ impl After {
         };
         match has_ended {
             false => Self::Stops,
-            // The next transaction would be committed before anything else is written.
-            true if pipeline.is_transactional() && decided.written.is_none() => Self::Waits,
+            true if decided.written.is_none() && is_waited_for(decided, pipeline) => Self::Waits,
             true => Self::GoesOn,
         }
     }
+}
+
+/// Whether the end of a delivery must be written before the next one begins.
+fn is_waited_for(decided: &Decided, pipeline: &Pipeline) -> bool {
+    // The next transaction would be committed before anything else is written.
+    pipeline.is_transactional() || decided.run.as_ref().is_some_and(LaneRun::is_careful)
 }
