@@ -40,6 +40,7 @@ pub(crate) fn reclaim(connection: &Connection, limit: u32, now: Timestamp) -> Re
 ///
 /// Of a run in which one had a crash before, each began when the one before was settled: so the first that is held
 /// had begun. Of another run, nobody knows how many had.
+#[derive(Clone, Copy)]
 struct Vanished {
     is_first: bool,
     is_accused: bool,
