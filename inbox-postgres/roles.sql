@@ -38,7 +38,7 @@ GRANT INSERT ON :schema.attempt TO :worker;
 GRANT INSERT, SELECT (message_id, handler_key, blocks) ON :schema.dead TO :worker;
 GRANT INSERT, SELECT (message_id, handler_key) ON :schema.done TO :worker;
 
--- An operator looks at everything, retries, cancels and reschedules, lets lanes pass, retires and restores routes.
+-- An operator looks at everything, retries, cancels and reschedules, unblocks lanes, retires and restores routes.
 GRANT SELECT ON :schema.delivery TO :operator;
 GRANT SELECT ON :schema.message TO :operator;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.ready TO :operator;

@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::settle::{DoneOutcome, Settlement};
 use inbox::store::{
-    AfterDead, Lease, LeaseRequest, LeaseStore as _, Maintain as _, Now, Route, Settle,
+    Lease, LeaseRequest, LeaseStore as _, Maintain as _, Now, OnDead, Route, Settle,
     StateStore as _, Terms, Wanted,
 };
 use inbox::{ScheduleOptions, Scheduler};
@@ -30,7 +30,7 @@ impl Ours {
             handler_key: HANDLER.to_owned(),
             supersedes: Vec::new(),
             context: String::new(),
-            after_dead: AfterDead::Block,
+            on_dead: OnDead::Block,
         };
         store.register_routes(vec![route], Now::OfStore).await?;
         let limit = NonZeroU32::MIN.saturating_add(BATCH - 1);

@@ -14,7 +14,7 @@ pub use crate::message::Payload;
 pub use crate::policy::limits::at_least_one;
 pub use crate::policy::retry::{longer, shorter};
 pub use crate::policy::{
-    AfterDead, Backoff, Batching, Concurrency, Delays, HandlerOptions, Jitter, Rate, RetryPolicy,
+    Backoff, Batching, Concurrency, Delays, HandlerOptions, Jitter, OnDead, Rate, RetryPolicy,
 };
 
 #[cfg(feature = "dispatch")]

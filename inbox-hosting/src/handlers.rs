@@ -62,7 +62,7 @@ impl Handlers {
                 handler_key: descriptor.key.to_owned(),
                 supersedes: descriptor.legacy.iter().map(|key| (*key).to_owned()).collect(),
                 context: descriptor.context.unwrap_or_default().to_owned(),
-                after_dead: terms(handler).after_dead,
+                on_dead: terms(handler).on_dead,
             }
         };
         self.all.iter().map(route).collect()
@@ -129,7 +129,7 @@ impl Handlers {
 fn terms(handler: &Pipeline) -> Terms {
     let options = &handler.descriptor().options;
     Terms {
-        after_dead: options.after_dead,
+        on_dead: options.on_dead,
         fleet: options.concurrency.fleet,
         per_key: options.concurrency.per_key,
         runs: Runs::default(),

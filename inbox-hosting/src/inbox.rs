@@ -137,8 +137,8 @@ impl<S: Store> Inbox<S> {
     ///
     /// # Errors
     /// When the store fails.
-    pub async fn let_pass(&self, lane: &Lane) -> Result<bool, StoreError> {
-        self.port().let_pass(lane, self.scheduler().clock().now()).await
+    pub async fn unblock(&self, lane: &Lane) -> Result<bool, StoreError> {
+        self.port().unblock(lane, self.scheduler().clock().now()).await
     }
 
     pub(crate) fn port(&self) -> &Arc<Port<S>> {

@@ -33,7 +33,7 @@ pub(crate) const CONCURRENCY: Word = word("concurrency", "concurrency = 8");
 pub(crate) const RATE: Word = word("rate", r#"rate = "100/s""#);
 pub(crate) const BATCH: Word = word("batch", "batch = 100");
 pub(crate) const LINGER: Word = word("linger", r#"linger = "50ms""#);
-pub(crate) const AFTER_DEAD: Word = word("after_dead", "after_dead = pass");
+pub(crate) const ON_DEAD: Word = word("on_dead", "on_dead = skip");
 pub(crate) const CONTEXT: Word = word("context", r#"context = "billing""#);
 
 // inside retry(..)
@@ -89,7 +89,7 @@ pub(crate) const HANDLER: Vocabulary = Vocabulary {
         RATE,
         BATCH,
         LINGER,
-        AFTER_DEAD,
+        ON_DEAD,
         CONTEXT,
         CRATE,
     ],

@@ -147,7 +147,7 @@ impl Inspect for PostgresStore {
         Box::pin(async move { self.list_lanes(&filter).await })
     }
 
-    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+    fn unblock(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
         let lane = lane.clone();
         Box::pin(async move { self.let_lane_pass(&lane, now).await })
     }

@@ -2,7 +2,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use inbox_core::Now;
-use inbox_core::policy::AfterDead;
+use inbox_core::policy::OnDead;
 use inbox_core::settle::{DeadReason, ErrorReport, Settlement};
 use inbox_core::store::{
     DeadDelivery, DeliveryState, LeaseRequest, Runs, Settle, StateStore as _, StoreError, Terms,
@@ -81,16 +81,16 @@ impl Orphans<'_> {
             return Ok(None);
         }
         let versions: Vec<i32> = column(row, 1).map_err(damaged)?;
-        let after_dead = match column(row, 2).map_err(damaged)? {
-            Some(false) => AfterDead::Pass,
-            Some(true) | None => AfterDead::Block,
+        let on_dead = match column(row, 2).map_err(damaged)? {
+            Some(false) => OnDead::Skip,
+            Some(true) | None => OnDead::Block,
         };
         Ok(Some(Wanted {
             handler_key: self.handler_key.clone(),
             versions: versions.into_iter().filter_map(|one| u32::try_from(one).ok()).collect(),
             limit,
             max_crashes: NonZeroU32::MAX,
-            terms: Terms { after_dead, runs: Runs::default(), ..Terms::default() },
+            terms: Terms { on_dead, runs: Runs::default(), ..Terms::default() },
         }))
     }
 }

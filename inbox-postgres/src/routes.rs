@@ -1,5 +1,5 @@
 use inbox_core::Now;
-use inbox_core::policy::AfterDead;
+use inbox_core::policy::OnDead;
 use inbox_core::store::{KnownRoute, Route, Routing, StoreError};
 use tokio_postgres::{Row, Transaction};
 
@@ -40,7 +40,7 @@ impl PostgresStore {
             all_keys.push(old);
             by.push(Some(&route.handler_key));
         }
-        let blocks = |route: &Route| route.after_dead == AfterDead::Block;
+        let blocks = |route: &Route| route.on_dead == OnDead::Block;
         let old_block: Vec<_> = superseded().map(|(route, _)| blocks(route)).collect();
         let block: Vec<_> = routes.iter().map(blocks).collect();
         for (contracts, keys, by, blocks) in [

@@ -98,8 +98,8 @@ impl Inspect for ByRole {
         self.operator.lanes(filter)
     }
 
-    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
-        self.operator.let_pass(lane, now)
+    fn unblock(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+        self.operator.unblock(lane, now)
     }
 
     fn routes(&self, alive_for: Duration, now: Now) -> StoreFuture<'_, Vec<RouteRecord>> {

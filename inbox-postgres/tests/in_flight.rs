@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use inbox::postgres::PostgresStore;
 use inbox::postgres::tokio_postgres::Client;
-use inbox::store::{AfterDead, Inspect as _, Maintain as _, Now, Route};
+use inbox::store::{Inspect as _, Maintain as _, Now, OnDead, Route};
 use inbox::{Context, Inbox, MessageId, State, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
 use reach::PATIENCE;
@@ -79,7 +79,7 @@ async fn what_was_accepted_before_a_renaming_and_is_committed_after_it_is_draine
             handler_key: "charge".to_owned(),
             supersedes: Vec::new(),
             context: String::new(),
-            after_dead: AfterDead::Block,
+            on_dead: OnDead::Block,
         };
         store.register_routes(vec![old.clone()], Now::OfStore).await.unwrap();
         let client = database.connect().await.unwrap();

@@ -14,8 +14,8 @@ use inbox::postgres::PostgresStore;
 use inbox::postgres::tokio_postgres::Client;
 use inbox::settle::{DoneOutcome, ErrorReport, Settlement};
 use inbox::store::{
-    AfterDead, DeliveryState, Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken,
-    Maintain as _, Now, Route, Settle, StateStore as _, Terms, Wanted,
+    DeliveryState, Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken,
+    Maintain as _, Now, OnDead, Route, Settle, StateStore as _, Terms, Wanted,
 };
 use inbox_testing::postgres::PostgresDatabase;
 use reach::Reach as _;
@@ -55,7 +55,7 @@ impl Bench {
             handler_key: "charge".to_owned(),
             supersedes: Vec::new(),
             context: String::new(),
-            after_dead: AfterDead::Block,
+            on_dead: OnDead::Block,
         };
         self.store.register_routes(vec![route], Now::OfStore).await.unwrap();
     }

@@ -1,6 +1,6 @@
 use inbox_core::Timestamp;
 use inbox_core::message::{Delivery, Shares};
-use inbox_core::store::{AfterDead, Lease, LeaseRequest, LeaseToken, Unreadable, Wanted};
+use inbox_core::store::{Lease, LeaseRequest, LeaseToken, OnDead, Unreadable, Wanted};
 use rusqlite::{Connection, Result, params};
 
 use crate::look::look;
@@ -67,7 +67,7 @@ impl Claim<'_> {
             self.request.host,
             wanted.handler_key,
             wanted.max_crashes,
-            wanted.terms.after_dead == AfterDead::Block,
+            wanted.terms.on_dead == OnDead::Block,
             quarantined,
             alone,
             self.now.as_micros(),

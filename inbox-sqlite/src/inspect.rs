@@ -112,10 +112,10 @@ impl Inspect for SqliteStore {
         Box::pin(self.read(move |connection| lane_acts::list(connection, &filter)))
     }
 
-    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+    fn unblock(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
         let lane = lane.clone();
         Box::pin(self.write_and_ring(move |connection| {
-            lane_acts::let_pass(connection, &lane, now.or_else(Timestamp::now))
+            lane_acts::unblock(connection, &lane, now.or_else(Timestamp::now))
         }))
     }
 }

@@ -26,7 +26,7 @@ fn record(row: &Row<'_>) -> Result<LaneRecord> {
 }
 
 /// Hands a lane on whose head is dead.
-pub(crate) fn let_pass(connection: &Connection, lane: &Lane, now: Timestamp) -> Result<bool> {
+pub(crate) fn unblock(connection: &Connection, lane: &Lane, now: Timestamp) -> Result<bool> {
     let mut first = connection.prepare_cached(sql!("first_key"))?;
     let first_key: String = first.query_row([&lane.handler_key], |row| row.get(0))?;
     let mut unblock = connection.prepare_cached(sql!("lane_unblock"))?;

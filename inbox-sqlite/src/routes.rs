@@ -1,5 +1,5 @@
 use inbox_core::Timestamp;
-use inbox_core::store::{AfterDead, KnownRoute, Route, Routing, StoreError};
+use inbox_core::store::{KnownRoute, OnDead, Route, Routing, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, Result, params};
 
 use crate::sql::sql;
@@ -52,8 +52,8 @@ fn key_taken(
 }
 
 fn register_one(connection: &Connection, route: &Route, now: Timestamp) -> Result<()> {
-    let Route { contract, handler_key, supersedes, context, after_dead } = route;
-    let blocks = *after_dead == AfterDead::Block;
+    let Route { contract, handler_key, supersedes, context, on_dead } = route;
+    let blocks = *on_dead == OnDead::Block;
     for old in supersedes {
         let mut supersede = connection.prepare_cached(sql!("route_supersede"))?;
         supersede.execute(params![contract, old, handler_key, context, now.as_micros(), blocks])?;

@@ -10,8 +10,8 @@ use inbox_core::message::{Envelope, Headers, Message, MessageId, OnConflict, Pay
 use inbox_core::schedule::{Priority, Start};
 use inbox_core::settle::{DoneOutcome, Settlement};
 use inbox_core::store::{
-    AfterDead, Inspect as _, LaneFilter, Lease, LeaseRequest, LeaseStore as _, Maintain as _,
-    Route, Runs, Settle, StateStore as _, Terms, Wanted, Writer as _,
+    Inspect as _, LaneFilter, Lease, LeaseRequest, LeaseStore as _, Maintain as _, OnDead, Route,
+    Runs, Settle, StateStore as _, Terms, Wanted, Writer as _,
 };
 use inbox_core::{Now, Timestamp};
 use inbox_sqlite::rusqlite::Connection;
@@ -42,7 +42,7 @@ async fn register(store: &SqliteStore, key: &str, supersedes: &[&str]) {
         handler_key: key.to_owned(),
         supersedes: supersedes.iter().map(|&key| key.to_owned()).collect(),
         context: String::new(),
-        after_dead: AfterDead::Block,
+        on_dead: OnDead::Block,
     };
     store.register_routes(vec![route], NOW).await.unwrap();
 }

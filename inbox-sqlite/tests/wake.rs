@@ -11,7 +11,7 @@ use inbox::schedule::{ScheduleOptions, Scheduler};
 use inbox::sqlite::rusqlite::{Connection, TransactionBehavior};
 use inbox::sqlite::{SqliteStore, in_memory, open};
 use inbox::store::{
-    AfterDead, BellListener, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now, Route,
+    BellListener, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now, OnDead, Route,
     StateStore as _, StoreError, StoreErrorKind, Terms, Wanted,
 };
 use inbox::{Timestamp, inbox_contract};
@@ -151,7 +151,7 @@ async fn held(store: &SqliteStore) -> LeaseToken {
         handler_key: handler_key.clone(),
         supersedes: Vec::new(),
         context: String::new(),
-        after_dead: AfterDead::Block,
+        on_dead: OnDead::Block,
     };
     store.register_routes(vec![route], Now::OfStore).await.unwrap();
     schedule(store, 1).await;

@@ -389,8 +389,8 @@ impl Inspect for FaultyStore {
         self.store.lanes(filter)
     }
 
-    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
-        self.store.let_pass(lane, now)
+    fn unblock(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+        self.store.unblock(lane, now)
     }
 }
 

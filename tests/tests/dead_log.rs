@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use inbox::hosting::StoreVerb;
 use inbox::store::{
-    AfterDead, LeaseRequest, LeaseStore as _, Maintain as _, Now, Route, Terms, Wanted,
+    LeaseRequest, LeaseStore as _, Maintain as _, Now, OnDead, Route, Terms, Wanted,
 };
 use inbox::testing::TestInbox;
 use inbox::{Inbox, MessageId, ScheduleOptions, handler, inbox_contract};
@@ -98,7 +98,7 @@ fn orphaned(orphans: usize) -> (String, Vec<MessageId>) {
                 handler_key: "elsewhere".to_owned(),
                 supersedes: Vec::new(),
                 context: String::new(),
-                after_dead: AfterDead::Block,
+                on_dead: OnDead::Block,
             };
             store.register_routes(vec![elsewhere], Now::OfStore).await.unwrap();
             for _ in 0..orphans {

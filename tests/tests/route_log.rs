@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 
 use inbox::sqlite::{SqliteStore, in_memory};
-use inbox::store::{AfterDead, Inspect as _, Maintain as _, Now, Route};
+use inbox::store::{Inspect as _, Maintain as _, Now, OnDead, Route};
 use inbox::{Inbox, handler, inbox_contract};
 use inbox_tests::log::captured;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ fn route(handler_key: &str, supersedes: &[&str]) -> Route {
         handler_key: handler_key.to_owned(),
         supersedes: supersedes.iter().map(|key| (*key).to_owned()).collect(),
         context: String::new(),
-        after_dead: AfterDead::Block,
+        on_dead: OnDead::Block,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use inbox::registry::{Catalog, Registry};
 use inbox::sqlite::{SqliteStore, in_memory};
-use inbox::store::{AfterDead, DeliveryState, StoreErrorKind};
+use inbox::store::{DeliveryState, OnDead, StoreErrorKind};
 use inbox::{Error, Inbox, ScheduleOptions, handler, inbox_contract};
 use serde::{Deserialize, Serialize};
 
@@ -92,7 +92,7 @@ async fn a_renamed_handler_takes_over_and_what_was_stored_before_is_drained() {
         handler_key: "was-named".to_owned(),
         supersedes: Vec::new(),
         context: String::new(),
-        after_dead: AfterDead::Block,
+        on_dead: OnDead::Block,
     };
     store.register_routes(vec![before.clone()], Now::OfStore).await.unwrap();
     let writer = writer(&store).await;

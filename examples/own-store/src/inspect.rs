@@ -112,9 +112,9 @@ impl Inspect for MemoryStore {
         self.verb(move |table| table.list_lanes(&filter))
     }
 
-    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
+    fn unblock(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool> {
         let lane = lane.clone();
-        self.verb(move |table| table.let_pass(&lane, now.or_else(Timestamp::now)))
+        self.verb(move |table| table.unblock(&lane, now.or_else(Timestamp::now)))
     }
 }
 

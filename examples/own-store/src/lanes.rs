@@ -84,7 +84,7 @@ impl Table {
     }
 
     /// Hands on a lane whose head is dead.
-    pub(crate) fn let_pass(&mut self, lane: &Lane, now: Timestamp) -> bool {
+    pub(crate) fn unblock(&mut self, lane: &Lane, now: Timestamp) -> bool {
         let first_key = self.first_key(&lane.handler_key);
         let lane = (first_key, lane.tenant.clone(), lane.ordering_key.clone());
         let Some(head) = self.lanes.get(&lane).map(|head| head.name.clone()) else { return false };

@@ -6,7 +6,7 @@ use inbox::dispatch::{Delivery, Shares};
 use inbox::message::MessageId;
 use inbox::store::Now;
 use inbox::store::{
-    AfterDead, Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, Renewed, StoreFuture,
+    Bell, Lease, LeaseLost, LeaseRequest, LeaseStore, LeaseToken, OnDead, Renewed, StoreFuture,
     Wanted,
 };
 
@@ -126,7 +126,7 @@ impl Table {
             reclaimed: false,
             max_crashes: wanted.max_crashes.get(),
             alone: quarantined && names.len() == 1,
-            blocks: wanted.terms.after_dead == AfterDead::Block,
+            blocks: wanted.terms.on_dead == OnDead::Block,
             open: names.iter().filter_map(|(id, key)| Some((*id, key.clone()?))).collect(),
             cancelled: BTreeSet::new(),
         };

@@ -1,4 +1,4 @@
-use inbox::store::{AfterDead, KnownRoute, Route, Routing, StoreError};
+use inbox::store::{KnownRoute, OnDead, Route, Routing, StoreError};
 
 use crate::table::Table;
 
@@ -25,12 +25,12 @@ impl Table {
     }
 
     pub(crate) fn register(&mut self, route: &Route) {
-        let Route { contract, handler_key, supersedes, context, after_dead } = route;
+        let Route { contract, handler_key, supersedes, context, on_dead } = route;
         self.context.clone_from(context);
         for key in supersedes.iter().chain([handler_key]) {
-            match after_dead {
-                AfterDead::Pass => _ = self.passing.insert(key.clone()),
-                AfterDead::Block => _ = self.passing.remove(key),
+            match on_dead {
+                OnDead::Skip => _ = self.passing.insert(key.clone()),
+                OnDead::Block => _ = self.passing.remove(key),
             }
         }
         // A new key goes on where the first that it supersedes is; one that was in use stays where it was.

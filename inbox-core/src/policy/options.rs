@@ -1,7 +1,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use super::{AfterDead, Batching, Concurrency, Rate, RetryPolicy};
+use super::{Batching, Concurrency, OnDead, Rate, RetryPolicy};
 
 /// What a handler's attribute asked for; `None` leaves it to the host's defaults.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -21,5 +21,5 @@ pub struct HandlerOptions {
     /// How commands are gathered; only for handlers that take a `Batch`.
     pub batch: Option<Batching>,
     /// What becomes of those that share an ordering key with one that is dead.
-    pub after_dead: AfterDead,
+    pub on_dead: OnDead,
 }

@@ -95,7 +95,7 @@ pub trait Inspect: Send + Sync + 'static {
 
     /// Lets the next one of a lane have its turn whose head is dead. The dead one stays where it is, and if
     /// it is retried it goes to the end of the lane. Answers whether the lane was blocked.
-    fn let_pass(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool>;
+    fn unblock(&self, lane: &Lane, now: Now) -> StoreFuture<'_, bool>;
 }
 
 /// What a cancellation did, in deliveries. Nothing at all, if all were dead or done, or the store

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::{DeliveryState, OrphanTerms, Served, StoreFuture};
 use crate::Now;
 use crate::message::MessageId;
-use crate::policy::AfterDead;
+use crate::policy::OnDead;
 
 /// What keeps deliveries moving when nobody asks for it. A verb with a limit works on a bounded
 /// number of rows and answers how many it moved, or which; fewer than `limit` means that nothing is left.
@@ -79,7 +79,7 @@ pub trait Maintain: Send + Sync + 'static {
     /// before that has come; what waits for a first route is none at all.
     ///
     /// Of a [lane](super::Lane), only the oldest delivery is an orphan: those behind have not had their turn. A
-    /// dead one blocks its lane, unless the [route](Route::after_dead) of its key says that the next one has its
+    /// dead one blocks its lane, unless the [route](Route::on_dead) of its key says that the next one has its
     /// turn then.
     ///
     /// Any number of hosts may do it at once. Answers which are dead now, in no particular order.
@@ -114,7 +114,7 @@ pub struct Route {
     pub context: String,
     /// What becomes of the lane of a delivery that is dead as an [orphan](Maintain::give_up_orphans): no
     /// claim is there then that would say it.
-    pub after_dead: AfterDead,
+    pub on_dead: OnDead,
 }
 
 /// A handler key that the store knows for a contract.

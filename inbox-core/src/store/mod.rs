@@ -5,7 +5,7 @@
 //! | [`Writer`] | accept, wake | whoever schedules |
 //! | [`LeaseStore`] | lease, renew; bell, listen, renewer | workers |
 //! | [`StateStore`] | settle, release | workers |
-//! | [`Inspect`] | show, list, counts, retry, cancel, reschedule; lanes, let pass; routes, retire, restore, hosts | people, and `status` |
+//! | [`Inspect`] | show, list, counts, retry, cancel, reschedule; lanes, unblock; routes, retire, restore, hosts | people, and `status` |
 //! | [`Maintain`] | register routes, route, promote, next due, reclaim, mend, check; announce, leave, give up orphans | every host, now and then |
 //!
 //! A delivery is in exactly one place: *ready*, *lease*, *waiting*, *dead* or *done*. Every verb is
@@ -33,7 +33,7 @@ mod writer;
 
 use std::pin::Pin;
 
-pub use crate::policy::AfterDead;
+pub use crate::policy::OnDead;
 pub use crate::settle::{DeliveryState, ParseDeliveryStateError};
 pub use bell::{Bell, BellListener};
 pub use error::{StoreError, StoreErrorKind};

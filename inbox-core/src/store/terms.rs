@@ -1,12 +1,12 @@
 use std::num::NonZeroU32;
 
-use crate::policy::AfterDead;
+use crate::policy::OnDead;
 
 /// How the deliveries of one handler stand to each other, in the whole fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Terms {
     /// What becomes of a lane when one of its deliveries is dead.
-    pub after_dead: AfterDead,
+    pub on_dead: OnDead,
     /// At most this many are held at once. The deliveries of one run count as one.
     pub fleet: Option<NonZeroU32>,
     /// At most this many of one concurrency key are held at once. A run counts as one, and ends where the

@@ -27,6 +27,6 @@ impl<S: Inspect> Inspect for Port<S> {
             => Restore, |_| None;
         hosts() -> Vec<HostRecord> => Hosts, |_| None;
         lanes(filter: LaneFilter) -> Vec<LaneRecord> => Lanes, |_| None;
-        let_pass(lane: &Lane, now: Now) -> bool => Unblock, |_| None;
+        unblock(lane: &Lane, now: Now) -> bool => Unblock, |_| None;
     }
 }

@@ -10,8 +10,8 @@ use super::retry::RetryArgs;
 use super::split_at_commas;
 use crate::errors::Errors;
 use crate::words::{
-    AFTER_DEAD, BATCH, CONCURRENCY, CONTEXT, CRATE, HANDLER, HANDLERS, KEY, LEGACY, LINGER,
-    MAX_ATTEMPTS, MAX_CRASHES, RATE, RETRY, TIMEOUT,
+    BATCH, CONCURRENCY, CONTEXT, CRATE, HANDLER, HANDLERS, KEY, LEGACY, LINGER, MAX_ATTEMPTS,
+    MAX_CRASHES, ON_DEAD, RATE, RETRY, TIMEOUT,
 };
 
 /// What `#[handler(..)]` says.
@@ -26,12 +26,12 @@ pub(crate) struct HandlerArgs {
     pub(crate) rate: Option<RateArgs>,
     pub(crate) batch: Option<BatchArgs>,
     /// The core's variant, by name.
-    pub(crate) after_dead: &'static str,
+    pub(crate) on_dead: &'static str,
     pub(crate) context: Option<LitStr>,
     pub(crate) krate: Option<Path>,
 }
 
-const AFTER_DEADS: &[(&str, &str)] = &[("block", "Block"), ("pass", "Pass")];
+const ON_DEADS: &[(&str, &str)] = &[("block", "Block"), ("skip", "Skip")];
 
 impl HandlerArgs {
     /// `function` lends its name to the key that is suggested where there is none; `attribute` is
@@ -65,8 +65,7 @@ impl HandlerArgs {
             concurrency: ConcurrencyArgs::parse(list.take(CONCURRENCY), errors),
             rate: RateArgs::parse(list.take(RATE), errors),
             batch: BatchArgs::parse(list.take(BATCH), list.take(LINGER), errors),
-            after_dead: read::choice(list.take(AFTER_DEAD), AFTER_DEAD, AFTER_DEADS, errors)
-                .unwrap_or("Block"),
+            on_dead: read::choice(list.take(ON_DEAD), ON_DEAD, ON_DEADS, errors).unwrap_or("Block"),
             context: read::string(list.take(CONTEXT), CONTEXT, errors),
             krate: read::path(list.take(CRATE), CRATE, errors),
         }

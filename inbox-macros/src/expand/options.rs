@@ -17,7 +17,7 @@ pub(super) fn options(args: &HandlerArgs) -> TokenStream {
     let per_key = option(args.concurrency.per_key.map(|limit| non_zero(limit.value)));
     let rate = option(args.rate.as_ref().map(rate));
     let batch = option(args.batch.as_ref().map(batch));
-    let after_dead = ident(args.after_dead);
+    let on_dead = ident(args.on_dead);
     quote! {
         __inbox::HandlerOptions {
             timeout: #timeout,
@@ -31,7 +31,7 @@ pub(super) fn options(args: &HandlerArgs) -> TokenStream {
             },
             rate: #rate,
             batch: #batch,
-            after_dead: __inbox::AfterDead::#after_dead,
+            on_dead: __inbox::OnDead::#on_dead,
         }
     }
 }

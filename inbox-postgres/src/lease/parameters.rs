@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use inbox_core::Now;
-use inbox_core::policy::AfterDead;
+use inbox_core::policy::OnDead;
 use inbox_core::store::{LeaseRequest, LeaseToken, Wanted};
 use uuid::Uuid;
 
@@ -85,7 +85,7 @@ impl<'a> ClaimParameters<'a> {
             max_crashes: number(wanted.max_crashes.get()),
             duration: Span(request.duration),
             limited: is_limited(wanted),
-            blocks: terms.after_dead == AfterDead::Block,
+            blocks: terms.on_dead == OnDead::Block,
             fleet: units(terms.fleet),
             per_key: units(terms.per_key),
             quarantined,

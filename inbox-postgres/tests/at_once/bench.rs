@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use inbox::postgres::PostgresStore;
 use inbox::settle::{DoneOutcome, Settlement};
 use inbox::store::{
-    AfterDead, DeliveryFilter, DeliveryState, Inspect as _, LaneFilter, LeaseRequest,
-    LeaseStore as _, LeaseToken, Maintain as _, Now, Settle, StateStore as _, StoreError, Terms,
-    Wanted,
+    DeliveryFilter, DeliveryState, Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _,
+    LeaseToken, Maintain as _, Now, OnDead, Settle, StateStore as _, StoreError, Terms, Wanted,
 };
 use inbox::{Inbox, MessageId, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
@@ -56,7 +55,7 @@ pub(crate) fn wanted(limit: u32) -> Vec<Wanted> {
             let (fleet, per_key) = (NonZeroU32::new(3), NonZeroU32::new(1));
             Terms { fleet, per_key, ..Terms::default() }
         }
-        "passing" => Terms { after_dead: AfterDead::Pass, ..Terms::default() },
+        "passing" => Terms { on_dead: OnDead::Skip, ..Terms::default() },
         _ => Terms::default(),
     };
     let wanted = |key: &str| Wanted {

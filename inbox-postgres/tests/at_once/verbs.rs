@@ -34,7 +34,7 @@ impl Bench {
                 self.noted("renew", store.renew(tokens, HOLD, now).await);
             }
             18 => self.retry(store, random).await,
-            19 => self.let_pass(store, random).await,
+            19 => self.unblock(store, random).await,
             20 => drop(self.noted("mend", store.mend(10, now).await)),
             21 => self.give_up_orphans(store).await,
             22 | 23 => drop(self.noted("promote", store.promote(10, now).await)),
@@ -137,11 +137,11 @@ impl Bench {
         self.noted("give up", store.give_up_orphans(terms, 2, now).await);
     }
 
-    async fn let_pass(&self, store: &PostgresStore, random: &mut Rng) {
+    async fn unblock(&self, store: &PostgresStore, random: &mut Rng) {
         let Some(lanes) = self.noted("lanes", store.lanes(LaneFilter::blocked()).await) else {
             return;
         };
         let Some(lane) = random.choice(lanes) else { return };
-        self.noted("let_pass", store.let_pass(&lane.lane, Now::OfStore).await);
+        self.noted("unblock", store.unblock(&lane.lane, Now::OfStore).await);
     }
 }

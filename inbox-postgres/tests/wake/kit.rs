@@ -10,7 +10,7 @@ use inbox::postgres::tokio_postgres::{Client, NoTls};
 use inbox::postgres::{PostgresOptions, PostgresStore};
 use inbox::schedule::{ScheduleOptions, Scheduler};
 use inbox::store::{
-    AfterDead, BellListener, Lease, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now,
+    BellListener, Lease, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now, OnDead,
     Route, Terms, Wanted,
 };
 use inbox::{Timestamp, inbox_contract};
@@ -47,7 +47,7 @@ pub(crate) async fn routed(store: &PostgresStore) {
         handler_key,
         supersedes: Vec::new(),
         context: String::new(),
-        after_dead: AfterDead::Block,
+        on_dead: OnDead::Block,
     };
     store.register_routes(vec![route], Now::OfStore).await.unwrap();
 }

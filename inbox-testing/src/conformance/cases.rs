@@ -119,7 +119,7 @@ macro_rules! __conformance_cases {
                 a_head_that_dies_with_its_workers_ends_as_one_that_is_settled
                 lanes_are_listed_with_their_heads_and_what_waits
                 a_lane_ends_with_its_last
-                a_blocked_lane_can_be_let_pass
+                a_blocked_lane_can_be_unblocked
                 nothing_is_mended_that_is_whole
                 eight_workers_at_once_keep_every_order
                 eight_workers_that_claim_runs_at_once_keep_every_order
@@ -274,7 +274,7 @@ macro_rules! __conformance_cases {
                 of_many_that_give_up_at_once_each_orphan_is_moved_by_one
                 an_orphan_with_an_ordering_key_blocks_its_lane
                 the_oldest_orphan_of_a_lane_is_its_head_whatever_is_more_urgent
-                an_orphan_that_is_let_pass_frees_its_lane
+                an_orphan_whose_lane_is_unblocked_lets_it_go_on
                 orphans_of_a_renamed_handler_keep_the_turns_of_its_lanes
                 an_orphan_under_an_earlier_key_blocks_what_is_under_the_new_one
                 what_waits_behind_a_lane_is_no_orphan

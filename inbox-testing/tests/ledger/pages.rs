@@ -74,7 +74,7 @@ impl Inspect for Pages {
         unreachable!("the ledger asks for lists only")
     }
 
-    fn let_pass(&self, _: &Lane, _: Now) -> StoreFuture<'_, bool> {
+    fn unblock(&self, _: &Lane, _: Now) -> StoreFuture<'_, bool> {
         unreachable!("the ledger changes nothing")
     }
 }

@@ -18,7 +18,7 @@ struct Eat {
     naps: bool,
 }
 
-#[handler(key = "eat", after_dead = pass)]
+#[handler(key = "eat", on_dead = skip)]
 async fn eat(command: Eat) {
     if command.is_poison {
         std::process::abort();

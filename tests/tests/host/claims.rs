@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use inbox::hosting::Health;
 use inbox::store::{
-    AfterDead, DeliveryState, Inspect as _, LeaseStore as _, Maintain as _, Now, Route,
-    StoreErrorKind,
+    DeliveryState, Inspect as _, LeaseStore as _, Maintain as _, Now, OnDead, Route, StoreErrorKind,
 };
 use inbox::{Batch, Context, Inbox, ScheduleOptions, Scheduler, State, handler, inbox_contract};
 use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
@@ -37,7 +36,7 @@ async fn a_batch_handler_with_a_legacy_key_takes_what_is_stored_under_both() {
         handler_key: "renamed-old".to_owned(),
         supersedes: vec![],
         context: String::new(),
-        after_dead: AfterDead::Block,
+        on_dead: OnDead::Block,
     };
     store.register_routes(vec![route], Now::OfStore).await.unwrap();
     let scheduler = Scheduler::new(Arc::new(store.clone()));
@@ -137,7 +136,7 @@ async fn a_handler_with_a_legacy_key_is_not_leased_twice_its_room() {
         handler_key: "moved-old".to_owned(),
         supersedes: vec![],
         context: String::new(),
-        after_dead: AfterDead::Block,
+        on_dead: OnDead::Block,
     };
     store.register_routes(vec![route], Now::OfStore).await.unwrap();
     let scheduler = Scheduler::new(Arc::new(store.clone()));

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use inbox::store::{AfterDead, DeliveryState, Inspect as _, Maintain as _, Now, Route, Served};
+use inbox::store::{DeliveryState, Inspect as _, Maintain as _, Now, OnDead, Route, Served};
 use inbox_tests::faulty::{Trouble, Verb};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -13,7 +13,7 @@ fn elsewhere() -> Route {
         handler_key: "elsewhere".to_owned(),
         supersedes: Vec::new(),
         context: String::new(),
-        after_dead: AfterDead::Block,
+        on_dead: OnDead::Block,
     }
 }
 

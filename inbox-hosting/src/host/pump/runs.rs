@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use inbox_core::dispatch::Pipeline;
 use inbox_core::message::Delivery;
-use inbox_core::policy::AfterDead;
+use inbox_core::policy::OnDead;
 use inbox_core::request::LaneRun;
 use inbox_core::settle::Settlement;
 use inbox_core::store::Lease;
@@ -74,7 +74,7 @@ impl After {
     pub(super) fn of(decided: &Decided, pipeline: &Pipeline) -> Self {
         let has_ended = match decided.settle.settlement {
             Settlement::Done(_) => true,
-            Settlement::Dead { .. } => pipeline.descriptor().options.after_dead == AfterDead::Pass,
+            Settlement::Dead { .. } => pipeline.descriptor().options.on_dead == OnDead::Skip,
             Settlement::Retry { .. } | Settlement::Release => false,
         };
         match has_ended {

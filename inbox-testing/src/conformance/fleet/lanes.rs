@@ -2,7 +2,7 @@
 
 use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::Priority;
-use inbox_core::store::{AfterDead, DeliveryState, LaneFilter, Route};
+use inbox_core::store::{DeliveryState, LaneFilter, OnDead, Route};
 
 use super::orphans::{AT_ONCE, without_charge};
 use crate::conformance::TestDatabase;
@@ -63,7 +63,7 @@ pub async fn the_oldest_orphan_of_a_lane_is_its_head_whatever_is_more_urgent(
     }
 }
 
-pub async fn an_orphan_that_is_let_pass_frees_its_lane(database: &dyn TestDatabase) {
+pub async fn an_orphan_whose_lane_is_unblocked_lets_it_go_on(database: &dyn TestDatabase) {
     let bench = without_charge(database).await;
     let first = bench.accept_one(ordered("pay", "a")).await;
     let second = bench.accept_one(ordered("pay", "a")).await;
@@ -71,7 +71,7 @@ pub async fn an_orphan_that_is_let_pass_frees_its_lane(database: &dyn TestDataba
     bench.announce(&["charge"]).await;
     let lanes = bench.lanes(LaneFilter::blocked()).await;
     assert_eq!(lanes.iter().map(|lane| lane.head).collect::<Vec<_>>(), [first]);
-    assert!(bench.let_pass(&lanes[0].lane).await);
+    assert!(bench.unblock(&lanes[0].lane).await);
     assert_eq!(run_all(&bench).await, [second]);
 }
 
@@ -119,7 +119,7 @@ pub async fn an_orphan_lets_its_lane_go_on_where_its_route_says_so(database: &dy
     bench.accept_one(ordered("pay", "b")).await;
     assert_eq!(give_up_all(&bench, 10).await, 1, "the route says nothing of it");
     // A program that registers it again says so.
-    let passing = Route { after_dead: AfterDead::Pass, ..route_of("pay", "charge", &[]) };
+    let passing = Route { on_dead: OnDead::Skip, ..route_of("pay", "charge", &[]) };
     bench.register_all(vec![passing]).await;
     let mut all = Vec::new();
     for _ in 0..3 {

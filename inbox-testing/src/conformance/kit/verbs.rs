@@ -6,8 +6,8 @@ use inbox_core::message::{Envelope, MessageId};
 use inbox_core::schedule::Start;
 use inbox_core::settle::{DeadReason, DoneOutcome, ErrorReport, Settlement};
 use inbox_core::store::{
-    Accepted, AfterDead, Cancelled, DeliveryState, KnownRoute, Lane, LaneFilter, LaneRecord,
-    LeaseLost, LeaseToken, Reclaimed, Renewed, Route, Settle,
+    Accepted, Cancelled, DeliveryState, KnownRoute, Lane, LaneFilter, LaneRecord, LeaseLost,
+    LeaseToken, OnDead, Reclaimed, Renewed, Route, Settle,
 };
 
 use super::bench::{Bench, must};
@@ -35,7 +35,7 @@ pub(crate) fn route_of(contract: &str, handler_key: &str, supersedes: &[&str]) -
         handler_key: handler_key.to_owned(),
         supersedes,
         context: String::new(),
-        after_dead: AfterDead::Block,
+        on_dead: OnDead::Block,
     }
 }
 
@@ -150,8 +150,8 @@ impl Bench {
         must("lanes", self.store.lanes(filter).await)
     }
 
-    pub(crate) async fn let_pass(&self, lane: &Lane) -> bool {
-        must("let_pass", self.store.let_pass(lane, self.at()).await)
+    pub(crate) async fn unblock(&self, lane: &Lane) -> bool {
+        must("unblock", self.store.unblock(lane, self.at()).await)
     }
 
     pub(crate) async fn mend(&self, limit: u32) -> u64 {

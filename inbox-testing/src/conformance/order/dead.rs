@@ -1,12 +1,12 @@
 use inbox_core::settle::DeadReason;
-use inbox_core::store::{AfterDead, Terms, Wanted};
+use inbox_core::store::{OnDead, Terms, Wanted};
 
 use crate::conformance::TestDatabase;
 use crate::conformance::kit::{Bench, DONE, dead, ordered, wanted};
 
 /// A handler whose dead heads let others pass.
 pub(super) fn passing(handler_key: &str) -> Wanted {
-    let terms = Terms { after_dead: AfterDead::Pass, ..Terms::default() };
+    let terms = Terms { on_dead: OnDead::Skip, ..Terms::default() };
     Wanted { terms, ..wanted(handler_key, 10) }
 }
 

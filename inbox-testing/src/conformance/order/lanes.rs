@@ -41,21 +41,21 @@ pub async fn a_lane_ends_with_its_last(database: &dyn TestDatabase) {
     bench.lease_one("charge").await;
 }
 
-pub async fn a_blocked_lane_can_be_let_pass(database: &dyn TestDatabase) {
+pub async fn a_blocked_lane_can_be_unblocked(database: &dyn TestDatabase) {
     let bench = Bench::open(database).await;
     bench.register("pay", "charge").await;
     let first = bench.accept_one(ordered("pay", "a")).await;
     let second = bench.accept_one(ordered("pay", "a")).await;
-    assert!(!bench.let_pass(&lane("charge", "a")).await, "nobody is in it");
+    assert!(!bench.unblock(&lane("charge", "a")).await, "nobody is in it");
     let held = bench.lease_one("charge").await;
-    assert!(!bench.let_pass(&lane("charge", "a")).await, "its head is at work");
+    assert!(!bench.unblock(&lane("charge", "a")).await, "its head is at work");
     bench.settled(&held, dead(DeadReason::AttemptsExhausted)).await;
     let blocked = bench.lanes(LaneFilter::blocked()).await;
     assert_eq!(blocked.len(), 1);
     assert_eq!((blocked[0].head, blocked[0].state), (first, DeliveryState::Dead));
-    assert!(!bench.let_pass(&lane("charge", "b")).await, "that is another one");
-    assert!(bench.let_pass(&blocked[0].lane).await);
-    assert!(!bench.let_pass(&blocked[0].lane).await, "once is enough");
+    assert!(!bench.unblock(&lane("charge", "b")).await, "that is another one");
+    assert!(bench.unblock(&blocked[0].lane).await);
+    assert!(!bench.unblock(&blocked[0].lane).await, "once is enough");
     assert!(bench.lanes(LaneFilter::blocked()).await.is_empty());
     assert_eq!(bench.state(first).await, DeliveryState::Dead, "it stays where it is");
     let held = bench.lease_one("charge").await;

@@ -69,7 +69,7 @@ pub async fn nobody_passes_one_of_a_run_that_is_dead_and_blocks(database: &dyn T
         let lanes = bench.lanes(LaneFilter::blocked()).await;
         assert_eq!((lanes.len(), lanes[0].head, lanes[0].behind), (1, all[2], 3), "{turns:?}");
         let rest = if nth % 3 == 0 {
-            assert!(bench.let_pass(&lane("charge", "a")).await);
+            assert!(bench.unblock(&lane("charge", "a")).await);
             &all[3..]
         } else {
             assert!(bench.retry(all[2], "charge").await);
@@ -87,7 +87,7 @@ pub async fn a_run_goes_on_after_one_that_is_dead_and_lets_others_pass(
     bench.register("pay", "charge").await;
     let all = accept_lane(&bench, 6).await;
     let mut wanted = running("charge", 9, 9, 5);
-    wanted.terms.after_dead = passing("charge").terms.after_dead;
+    wanted.terms.on_dead = passing("charge").terms.on_dead;
     let held = bench.lease_wanted(vec![wanted]).await;
     assert_eq!(ids(&held), all[..5]);
     for (nth, one) in held.iter().enumerate() {

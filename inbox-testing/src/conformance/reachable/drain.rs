@@ -1,4 +1,4 @@
-use inbox_core::store::{AfterDead, DeliveryState, LaneFilter};
+use inbox_core::store::{DeliveryState, LaneFilter, OnDead};
 
 use super::model::World;
 use crate::conformance::kit::{DONE, SECOND, wanted};
@@ -33,7 +33,7 @@ impl World {
         all.dedup();
         for wanted in &mut all {
             wanted.versions = vec![1, 2];
-            wanted.terms.after_dead = AfterDead::Pass;
+            wanted.terms.on_dead = OnDead::Skip;
         }
         let held = host.lease_wanted(all).await;
         self.hold(&held);

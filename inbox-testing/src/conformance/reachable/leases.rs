@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use inbox_core::message::MessageId;
 use inbox_core::settle::{DeadReason, DoneOutcome, Settlement};
 use inbox_core::store::{
-    AfterDead, DeliveryState, LeaseLost, LeaseRequest, LeaseToken, Renewed, Runs, Settle, Terms,
+    DeliveryState, LeaseLost, LeaseRequest, LeaseToken, OnDead, Renewed, Runs, Settle, Terms,
     Wanted,
 };
 
@@ -40,7 +40,7 @@ impl World {
         let per_key = NonZeroU32::new(self.chance.u32(1..3)).filter(|_| self.seed % 4 > 1);
         let some = |count: u32| NonZeroU32::MIN.saturating_add(count);
         let runs = Runs { lanes: some(self.chance.u32(0..4)), length: some(self.chance.u32(0..6)) };
-        Terms { after_dead: AfterDead::Pass, fleet, per_key, runs }
+        Terms { on_dead: OnDead::Skip, fleet, per_key, runs }
     }
 
     pub(super) fn hold(&mut self, held: &[Held]) {

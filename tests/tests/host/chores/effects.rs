@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use inbox::store::{
-    AfterDead, DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, Now,
-    Route, StoreErrorKind, Terms, Wanted,
+    DeliveryState, Inspect as _, LeaseRequest, LeaseStore as _, Maintain as _, Now, OnDead, Route,
+    StoreErrorKind, Terms, Wanted,
 };
 use inbox::{Inbox, MessageId, ScheduleOptions};
 use inbox_tests::faulty::{FaultyStore, Trouble, Verb};
@@ -36,7 +36,7 @@ impl Scene {
             handler_key: "elsewhere".to_owned(),
             supersedes: Vec::new(),
             context: String::new(),
-            after_dead: AfterDead::Block,
+            on_dead: OnDead::Block,
         };
         store.register_routes(vec![elsewhere], Now::OfStore).await.unwrap();
         let vanished = schedule(inbox.scheduler(), 0..1, What::Pass).await[0];

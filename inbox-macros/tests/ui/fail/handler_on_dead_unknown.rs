@@ -6,7 +6,7 @@ struct Pay {
     account: u64,
 }
 
-#[handler(key = "pay", after_dead = skip)]
+#[handler(key = "pay", on_dead = pass)]
 async fn pay(_command: Pay) {}
 
 fn main() {}
