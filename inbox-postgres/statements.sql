@@ -1,3 +1,586 @@
+-- statement: accept_one()
+-- nothing → message, with its deliveries, as accept.sql does for many: fewer steps, for what is done
+-- most. Answers when, or nothing if there was a conflict.
+WITH accepted AS (
+    INSERT INTO inbox.message (id, tenant, contract, version, payload, headers, idempotency_key, ordering_key, concurrency_key,
+           correlation_id, causation_id, deliver_by, accepted_at)
+    VALUES (
+        $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
+        coalesce($1::timestamptz, clock_timestamp())
+    )
+    ON CONFLICT DO NOTHING
+    RETURNING accepted_at, greatest(
+        accepted_at,
+        coalesce($15::timestamptz, accepted_at + $16::interval, accepted_at)
+    ) AS due_at
+),
+-- What shares an ordering key with something that waits for a handler waits behind that.
+route AS MATERIALIZED (
+    SELECT route.handler_key
+    FROM inbox.route AS route
+    WHERE route.contract = $4 AND route.superseded_by IS NULL AND ($9::text IS NULL OR (
+        SELECT true
+        FROM inbox.waiting AS before
+        WHERE before.handler_key = '' AND before.contract = $4 AND before.tenant = $3 AND before.ordering_key = $9
+        LIMIT 1
+    ) IS NULL)
+),
+made_ready AS (
+    INSERT INTO inbox.ready (
+        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
+    )
+    SELECT route.handler_key, $14::smallint, $5::integer, $2::uuid, $3::text, $9::text, $10::text
+    FROM accepted, route
+    WHERE accepted.due_at <= accepted.accepted_at
+    ORDER BY route.handler_key
+),
+made_waiting AS (
+    INSERT INTO inbox.waiting (
+        message_id, handler_key, contract, version, priority, due_at, reason, tenant, ordering_key,
+        concurrency_key
+    )
+    SELECT $2::uuid, coalesce(route.handler_key, ''), $4::text, $5::integer, $14::smallint,
+           accepted.due_at,
+           CASE WHEN route.handler_key IS NULL THEN 'no-route' ELSE 'delay' END, $3::text, $9::text, $10::text
+    FROM accepted
+    LEFT JOIN route ON true
+    WHERE route.handler_key IS NULL OR accepted.due_at > accepted.accepted_at
+)
+SELECT accepted_at FROM accepted;
+
+-- statement: accepted_before()
+-- The messages that envelopes repeat: the same id, or else the same key.
+SELECT given.place, message.*
+FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+    WITH ORDINALITY AS given (id, tenant, contract, idempotency_key, place)
+CROSS JOIN LATERAL (
+    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key, concurrency_key,
+           correlation_id, causation_id, deliver_by, accepted_at
+    FROM inbox.message AS first
+    WHERE first.id = given.id
+    UNION ALL
+    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key, concurrency_key,
+           correlation_id, causation_id, deliver_by, accepted_at
+    FROM inbox.message AS first
+    WHERE first.tenant = given.tenant AND first.contract = given.contract
+      AND first.idempotency_key = given.idempotency_key
+    LIMIT 1
+) AS message;
+
+-- statement: promote()
+-- waiting → ready, for deliveries whose time has come, the one that waited longest first.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+due AS MATERIALIZED (
+    SELECT ctid AS row
+    FROM inbox.waiting
+    -- A subselect, and no join: only so is it a condition of the index.
+    WHERE handler_key <> '' AND first_key IS NULL AND due_at <= (SELECT now FROM clock)
+    ORDER BY due_at
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+),
+taken AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM due)) RETURNING *
+),
+promoted AS (
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    -- One that starts only now is accepted now, as far as its lane is concerned.
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, CASE reason WHEN 'delay' THEN nextval('inbox.position') ELSE position END, attempts, crashes, carry
+    FROM taken
+    ORDER BY due_at, message_id, handler_key
+    ON CONFLICT DO NOTHING
+)
+SELECT count(*) FROM taken;
+
+-- statement: route()
+-- waiting for a route → ready or waiting, for messages whose contract has one by now, in the order in which they
+-- were accepted. One at a time does it for a contract, so that nobody overtakes.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+routed AS MATERIALIZED (
+    SELECT one.contract
+    FROM (
+        SELECT DISTINCT contract FROM inbox.route WHERE superseded_by IS NULL ORDER BY contract
+    ) AS one
+    CROSS JOIN LATERAL (
+        SELECT waiting.ctid AS row
+        FROM inbox.waiting AS waiting
+        WHERE waiting.handler_key = '' AND waiting.contract = one.contract
+        ORDER BY waiting.position
+        LIMIT 1
+    ) AS oldest
+    -- Whoever has the oldest takes those that follow it too: others leave the contract to it.
+    CROSS JOIN LATERAL (
+        SELECT 1 FROM inbox.waiting AS waiting WHERE waiting.ctid = oldest.row FOR UPDATE SKIP LOCKED
+    ) AS guard
+),
+unrouted AS MATERIALIZED (
+    SELECT waiting.row
+    FROM routed
+    CROSS JOIN LATERAL (
+        SELECT waiting.ctid AS row
+        FROM inbox.waiting AS waiting
+        WHERE waiting.handler_key = '' AND waiting.contract = routed.contract
+        ORDER BY waiting.position
+        LIMIT $2
+        -- Not past those that another one takes: an older one may have been committed since it looked.
+        FOR UPDATE
+    ) AS waiting
+    LIMIT $2
+),
+taken AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM unrouted)) RETURNING *
+),
+delivery AS MATERIALIZED (
+    SELECT taken.position, taken.message_id, taken.version, taken.priority, taken.due_at, taken.tenant, taken.ordering_key,
+           taken.concurrency_key, route.handler_key, clock.now
+    FROM clock, taken
+    JOIN inbox.route AS route USING (contract)
+    WHERE route.superseded_by IS NULL
+),
+made_ready AS (
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position
+    FROM delivery
+    WHERE due_at <= now
+    ORDER BY position, handler_key
+    ON CONFLICT DO NOTHING
+),
+made_waiting AS (
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, due_at, reason)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, due_at, 'delay'
+    FROM delivery
+    WHERE due_at > now
+    ON CONFLICT DO NOTHING
+)
+SELECT count(*) FROM taken;
+
+-- statement: message()
+SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key, concurrency_key,
+           correlation_id, causation_id, deliver_by, accepted_at
+FROM inbox.message
+WHERE id = $1;
+
+-- statement: reschedule()
+-- ready or waiting → ready or waiting, with another start. Answers which deliveries it found: one that
+-- moves meanwhile is in neither place, and looked for again.
+WITH clock AS MATERIALIZED (
+    SELECT now, greatest(now, coalesce($4::timestamptz, now + $5::interval, now)) AS due_at
+    FROM (SELECT coalesce($1::timestamptz, clock_timestamp()) AS now) AS given
+),
+-- What waits for a route goes on waiting for it. What waits behind others gives up its turn, until then.
+put_off AS (
+    UPDATE inbox.waiting AS waiting
+    SET due_at = clock.due_at,
+        reason = CASE WHEN waiting.first_key IS NULL THEN waiting.reason ELSE 'delay' END,
+        first_key = NULL
+    FROM clock
+    WHERE waiting.message_id = $2 AND ($3::text IS NULL OR waiting.handler_key = $3)
+      AND (clock.due_at > clock.now OR waiting.handler_key = '')
+    RETURNING waiting.handler_key
+),
+was_ready AS (
+    DELETE FROM inbox.ready AS ready
+    USING clock
+    WHERE ready.message_id = $2 AND ($3 IS NULL OR ready.handler_key = $3)
+      AND clock.due_at > clock.now
+    RETURNING ready.*
+),
+-- Ready already, it keeps its turn.
+is_ready AS MATERIALIZED (
+    SELECT ready.handler_key
+    FROM clock, inbox.ready AS ready
+    WHERE ready.message_id = $2 AND ($3 IS NULL OR ready.handler_key = $3)
+      AND clock.due_at <= clock.now
+),
+-- Behind others, it keeps its turn.
+is_behind AS MATERIALIZED (
+    SELECT waiting.handler_key
+    FROM clock, inbox.waiting AS waiting
+    WHERE waiting.message_id = $2 AND ($3 IS NULL OR waiting.handler_key = $3)
+      AND waiting.first_key IS NOT NULL AND clock.due_at <= clock.now
+),
+was_waiting AS (
+    DELETE FROM inbox.waiting AS waiting
+    USING clock
+    WHERE waiting.message_id = $2 AND ($3 IS NULL OR waiting.handler_key = $3)
+      -- In these words, as in plainer ones it could be read from the index of all that waits for a moment.
+      AND waiting.handler_key <> '' AND coalesce(waiting.first_key, '') = '' AND clock.due_at <= clock.now
+    RETURNING waiting.*
+),
+made_waiting AS (
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, attempts, crashes, carry, due_at, reason)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, attempts, crashes, carry, clock.due_at, 'delay'
+    FROM clock, was_ready
+    ON CONFLICT DO NOTHING
+),
+made_ready AS (
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, CASE reason WHEN 'delay' THEN nextval('inbox.position') ELSE position END, attempts, crashes, carry
+    FROM was_waiting
+    ORDER BY handler_key
+    ON CONFLICT DO NOTHING
+)
+-- What is ready is touched first and what waits then, as cancel does.
+SELECT handler_key FROM was_ready
+UNION ALL SELECT handler_key FROM is_ready
+UNION ALL SELECT handler_key FROM put_off
+UNION ALL SELECT handler_key FROM is_behind
+UNION ALL SELECT handler_key FROM was_waiting;
+
+-- statement: bulk_accept()
+-- (put aside) → message, with its deliveries, as accept.sql does; a page of them, in the order of the
+-- bytes of their keys, so that no two callers wait for each other; of equal keys the first. Answers how many there were, and
+-- how many of them were new.
+WITH page AS MATERIALIZED (
+    DELETE FROM pg_temp.inbox_bulk
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM pg_temp.inbox_bulk
+        ORDER BY tenant COLLATE "C", contract COLLATE "C", idempotency_key COLLATE "C", place
+        LIMIT $1
+    ))
+    RETURNING *
+),
+accepted AS (
+    INSERT INTO inbox.message (id, tenant, contract, version, payload, headers, idempotency_key, ordering_key, concurrency_key,
+           correlation_id, causation_id, deliver_by, accepted_at)
+    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key, concurrency_key,
+           correlation_id, causation_id, deliver_by, accepted_at
+    FROM page
+    ORDER BY tenant COLLATE "C", contract COLLATE "C", idempotency_key COLLATE "C", place
+    ON CONFLICT DO NOTHING
+    RETURNING id
+),
+delivery AS MATERIALIZED (
+    SELECT id AS message_id, accepted.contract, version, priority, tenant, ordering_key, concurrency_key, due_at,
+           accepted_at, place, coalesce(route.handler_key, '') AS handler_key
+    FROM accepted AS new
+    JOIN page AS accepted USING (id)
+    -- What shares an ordering key with something that waits for a handler waits behind that.
+    LEFT JOIN inbox.route AS route
+        ON route.contract = accepted.contract AND route.superseded_by IS NULL AND (accepted.ordering_key IS NULL OR (
+        SELECT true
+        FROM inbox.waiting AS before
+        WHERE before.handler_key = '' AND before.contract = accepted.contract
+          AND before.tenant = accepted.tenant AND before.ordering_key = accepted.ordering_key
+        LIMIT 1
+    ) IS NULL)
+),
+made_ready AS (
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key
+    FROM delivery
+    WHERE handler_key <> '' AND due_at <= accepted_at
+    ORDER BY place, handler_key
+),
+made_waiting AS (
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, contract, due_at, reason)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, contract, due_at, CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END
+    FROM delivery
+    WHERE handler_key = '' OR due_at > accepted_at
+    ORDER BY place
+)
+SELECT (SELECT count(*) FROM page), (SELECT count(*) FROM accepted);
+
+-- statement: reclaim()
+-- held → ready, dead or done, for leases that have expired. The attempt is not counted, and recorded with the
+-- host that vanished. What a worker is about to settle is locked, and left to it. Answers each by name.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+expired AS MATERIALIZED (
+    SELECT lease.id, lease.host, lease.alone, lease.max_crashes
+    FROM inbox.lease AS lease
+    WHERE lease.expires_at <= (SELECT now FROM clock)
+      -- Not while somebody settles a run of it: of a run, the last ones are taken first.
+      AND (SELECT count(*) FROM inbox.lane WHERE lane.lease_id = lease.id) = (
+          SELECT count(*)
+          FROM (SELECT 1 FROM inbox.lane WHERE lane.lease_id = lease.id FOR UPDATE SKIP LOCKED) AS mine
+      )
+    ORDER BY lease.expires_at, lease.id
+    LIMIT $2
+    FOR UPDATE SKIP LOCKED
+),
+mine AS MATERIALIZED (
+    SELECT held.*, expired.host, clock.now, begun.is_first, one.state,
+           held.crashes + (begun.is_first OR NOT begun.was_careful)::integer AS vanished,
+           one.state = 'pending' AS goes_back, one.state = 'dead' AND held.blocks AS blocks_lane
+    FROM clock, expired
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, held.*
+        FROM inbox.held AS held
+        WHERE held.lease_id = expired.id
+        ORDER BY held.position DESC
+        LIMIT $2
+        FOR UPDATE SKIP LOCKED
+    ) AS held
+    -- Of a run in which one had a crash before, each began when the one before was settled: so the first one had
+    -- begun. Of another run, nobody knows how many had.
+    CROSS JOIN LATERAL (
+        SELECT (
+            SELECT true
+            FROM inbox.held AS before
+            WHERE before.lease_id = expired.id AND before.tenant = held.tenant
+              AND before.ordering_key = held.ordering_key AND before.position < held.position
+            LIMIT 1
+        ) IS NULL AS is_first, (
+            SELECT true
+            FROM inbox.held AS crashed
+            WHERE crashed.lease_id = expired.id AND crashed.tenant = held.tenant
+              AND crashed.ordering_key = held.ordering_key AND crashed.crashes > 0
+            LIMIT 1
+        ) IS NOT NULL AS was_careful
+    ) AS begun
+    CROSS JOIN LATERAL (
+        SELECT CASE
+            WHEN held.cancel THEN 'cancelled'
+            -- The first two accuse nobody, and the last one must have held it alone.
+            WHEN expired.alone AND held.crashes - 1 >= expired.max_crashes THEN 'dead'
+            ELSE 'pending'
+        END AS state
+    ) AS one
+    LIMIT $2
+),
+-- Also what was left empty.
+over AS MATERIALIZED (
+    SELECT id
+    FROM expired
+    WHERE (
+        SELECT true
+        FROM inbox.held AS held
+        WHERE held.lease_id = expired.id
+          AND (held.lease_id, held.message_id) NOT IN (SELECT lease_id, message_id FROM mine)
+        LIMIT 1
+    ) IS NULL
+),
+ended AS (
+    DELETE FROM inbox.lease WHERE id = ANY (ARRAY(SELECT id FROM over))
+),
+-- Of the others, the worker must not begin what is taken from it here.
+lost AS (
+    UPDATE inbox.lease SET reclaimed = true
+    WHERE id = ANY (ARRAY(SELECT lease_id FROM mine EXCEPT SELECT id FROM over))
+),
+let_go AS (
+    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
+        SELECT row FROM mine
+        UNION ALL
+        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
+        -- found from where it was.
+        SELECT was.row
+        FROM mine
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row
+            FROM inbox.held AS held
+            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
+            LIMIT 1
+        ) AS was
+        WHERE mine.cancel
+    ))
+),
+-- The lanes of those that do not come to an end: the first that blocks its lane is the next holder.
+stays AS MATERIALIZED (
+    SELECT DISTINCT ON (lane.row) lane.row, mine.message_id, mine.handler_key
+    FROM mine
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, lease_id, message_id
+        FROM inbox.lane AS lane
+        WHERE lane.handler_key = mine.first_key AND lane.tenant = mine.tenant
+          AND lane.ordering_key = mine.ordering_key
+        LIMIT 1
+    ) AS lane
+    -- Not one that came later in a run, if its worker settles it all the same.
+    WHERE mine.blocks_lane AND lane.lease_id = mine.lease_id AND lane.message_id IS NULL
+    ORDER BY lane.row, mine.position
+),
+kept AS (
+    UPDATE inbox.lane AS lane
+    SET message_id = stays.message_id, head_key = stays.handler_key, since = clock.now
+    FROM clock, stays
+    WHERE lane.ctid = stays.row
+),
+returned AS (
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt - 1, vanished, carry
+    FROM mine
+    WHERE state = 'pending'
+    ORDER BY leased_at, position
+    ON CONFLICT DO NOTHING
+),
+done AS (
+    INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
+    SELECT message_id, handler_key, state, attempt - 1, greatest(now - leased_at, interval '0'), now
+    FROM mine
+    WHERE state = 'cancelled'
+),
+dead AS (
+    INSERT INTO inbox.dead (
+        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks, position
+    )
+    SELECT message_id, handler_key, version, priority, attempt - 1, $3, $3, $4, now, blocks, position
+    FROM mine
+    WHERE state = 'dead'
+    ON CONFLICT DO NOTHING
+),
+attempt AS (
+    INSERT INTO inbox.attempt (
+        message_id, handler_key, attempt, host, leased_at, settled_at, error_type, error
+    )
+    SELECT message_id, handler_key, attempt, host, leased_at, now, $3, $4
+    FROM mine
+    WHERE state <> 'cancelled' AND is_first
+)
+SELECT message_id, handler_key, host, attempt - 1, vanished, state, first_key, tenant, ordering_key,
+       limited OR concurrency_key IS NOT NULL AS is_counted, concurrency_key
+FROM mine;
+
+-- statement: lanes_lost()
+-- Lanes whose holder is nowhere, or without a holder while the next delivery waits: nobody would ever take them.
+SELECT lane.handler_key, lane.tenant, lane.ordering_key
+FROM (
+    SELECT lane.*, lane.lease_id IS NOT NULL AND (
+        SELECT true
+        FROM inbox.held AS held
+        WHERE held.lease_id = lane.lease_id AND held.tenant = lane.tenant
+          AND held.ordering_key = lane.ordering_key AND held.ordering_key IS NOT NULL
+        LIMIT 1
+    ) IS NOT NULL AS runs,
+    lane.message_id IS NOT NULL AND coalesce((
+        SELECT true FROM inbox.ready AS ready
+        WHERE ready.message_id = lane.message_id AND ready.handler_key = lane.head_key
+        LIMIT 1
+    ), (
+        SELECT true FROM inbox.waiting AS waiting
+        WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
+          AND waiting.reason NOT IN ('lane', 'delay')
+        LIMIT 1
+    ), (
+        SELECT true FROM inbox.dead AS dead
+        WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key AND dead.blocks
+        LIMIT 1
+    )) IS NOT NULL AS has_head
+    FROM inbox.lane AS lane
+) AS lane
+WHERE NOT runs AND (lease_id IS NOT NULL OR NOT has_head AND (message_id IS NOT NULL OR (
+    SELECT next.waits
+    FROM inbox.lane_next(lane.handler_key, lane.tenant, lane.ordering_key, lane.mark, 1) AS next
+    LIMIT 1
+) IS DISTINCT FROM false))
+LIMIT $1;
+
+-- statement: lane_restart()
+-- waiting → ready, for the oldest behind each lane that is gone: the next claim that meets it wins the lane. From
+-- lane to lane by the index, so that deep ones cost no more than shallow ones.
+WITH RECURSIVE line AS (
+    (SELECT waiting.first_key, waiting.tenant, waiting.ordering_key
+     FROM inbox.waiting AS waiting
+     WHERE waiting.reason = 'lane'
+     ORDER BY waiting.first_key, waiting.tenant, waiting.ordering_key
+     LIMIT 1)
+    UNION ALL
+    SELECT next.*
+    FROM line
+    CROSS JOIN LATERAL (
+        SELECT waiting.first_key, waiting.tenant, waiting.ordering_key
+        FROM inbox.waiting AS waiting
+        WHERE waiting.reason = 'lane'
+          AND (waiting.first_key, waiting.tenant, waiting.ordering_key)
+              > (line.first_key, line.tenant, line.ordering_key)
+        ORDER BY waiting.first_key, waiting.tenant, waiting.ordering_key
+        LIMIT 1
+    ) AS next
+),
+next AS MATERIALIZED (
+    SELECT waiting.row
+    FROM line
+    CROSS JOIN LATERAL (
+        SELECT waiting.ctid AS row
+        FROM inbox.waiting AS waiting
+        WHERE waiting.reason = 'lane' AND waiting.first_key = line.first_key
+          AND waiting.tenant = line.tenant AND waiting.ordering_key = line.ordering_key
+        ORDER BY waiting.position
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS waiting
+    -- One look for each, and no join, which may read all lanes.
+    WHERE (
+        SELECT true
+        FROM inbox.lane AS lane
+        WHERE lane.handler_key = line.first_key AND lane.tenant = line.tenant
+          AND lane.ordering_key = line.ordering_key
+        LIMIT 1
+    ) IS NULL
+    LIMIT $1
+),
+woken AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
+),
+made_ready AS (
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
+    FROM woken
+    ORDER BY position
+)
+SELECT count(*) FROM next;
+
+-- statement: limit_restart()
+-- waiting → ready, for the oldest that waits for each concurrency key of which none is held. From key to key by
+-- the index.
+WITH RECURSIVE line AS (
+    (SELECT waiting.first_key, waiting.tenant, waiting.concurrency_key
+     FROM inbox.waiting AS waiting
+     WHERE waiting.reason = 'limit'
+     ORDER BY waiting.first_key, waiting.tenant, waiting.concurrency_key
+     LIMIT 1)
+    UNION ALL
+    SELECT next.*
+    FROM line
+    CROSS JOIN LATERAL (
+        SELECT waiting.first_key, waiting.tenant, waiting.concurrency_key
+        FROM inbox.waiting AS waiting
+        WHERE waiting.reason = 'limit'
+          AND (waiting.first_key, waiting.tenant, waiting.concurrency_key)
+              > (line.first_key, line.tenant, line.concurrency_key)
+        ORDER BY waiting.first_key, waiting.tenant, waiting.concurrency_key
+        LIMIT 1
+    ) AS next
+),
+next AS MATERIALIZED (
+    SELECT waiting.row
+    FROM line
+    CROSS JOIN LATERAL (
+        SELECT waiting.ctid AS row
+        FROM inbox.waiting AS waiting
+        WHERE waiting.reason = 'limit' AND waiting.first_key = line.first_key
+          AND waiting.tenant = line.tenant AND waiting.concurrency_key = line.concurrency_key
+        ORDER BY waiting.position
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) AS waiting
+    -- One look for each, and no join, which may read all that is held.
+    WHERE (
+        SELECT true
+        FROM inbox.held AS held
+        WHERE held.limited AND held.first_key = line.first_key AND held.tenant = line.tenant
+          AND held.concurrency_key = line.concurrency_key
+        LIMIT 1
+    ) IS NULL
+    LIMIT $1
+),
+woken AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
+),
+made_ready AS (
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
+    FROM woken
+    ORDER BY position
+)
+SELECT count(*) FROM next;
+
 -- statement: accept()
 -- nothing → message, with a delivery for each route: ready, or waiting until its start; or waiting
 -- for a route. Answers when, and the ids of the messages that are new: a message that conflicts is
@@ -9,10 +592,8 @@ WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 accepted AS (
-    INSERT INTO inbox.message (
-        id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-        concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
-    )
+    INSERT INTO inbox.message (id, tenant, contract, version, payload, headers, idempotency_key, ordering_key, concurrency_key,
+           correlation_id, causation_id, deliver_by, accepted_at)
     SELECT id, coalesce(tenant, ''), contract, version, payload, coalesce(headers, '{}'),
            idempotency_key, ordering_key, concurrency_key, correlation_id, causation_id, deliver_by,
            (SELECT now FROM clock)
@@ -24,7 +605,7 @@ accepted AS (
         concurrency_key, correlation_id, causation_id, deliver_by
     )
     ON CONFLICT DO NOTHING
-    RETURNING id, tenant, contract, version, ordering_key, concurrency_key, accepted_at
+    RETURNING id AS message_id, tenant, contract, version, ordering_key, concurrency_key, accepted_at
 ),
 -- Once for each contract, and not for each message.
 route AS MATERIALIZED (
@@ -33,11 +614,10 @@ route AS MATERIALIZED (
 ),
 delivery AS MATERIALIZED (
     SELECT accepted.*, coalesce(route.handler_key, '') AS handler_key, given.priority, given.place,
-           greatest(accepted_at, coalesce(given.start_at, accepted_at + given.start_after,
-                                          accepted_at)) AS due_at
+           greatest(accepted_at, coalesce(given.start_at, accepted_at + given.start_after, accepted_at)) AS due_at
     FROM accepted
     JOIN unnest($2::uuid[], $14::smallint[], $15::timestamptz[], $16::interval[], $17::bigint[])
-        AS given (id, priority, start_at, start_after, place) USING (id)
+        AS given (message_id, priority, start_at, start_after, place) USING (message_id)
     -- What shares an ordering key with something that waits for a handler waits behind that.
     LEFT JOIN route ON route.contract = accepted.contract AND (accepted.ordering_key IS NULL OR (
         SELECT true
@@ -48,26 +628,20 @@ delivery AS MATERIALIZED (
     ) IS NULL)
 ),
 made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
-    )
-    SELECT handler_key, priority, version, id, tenant, ordering_key, concurrency_key
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key
     FROM delivery
     WHERE handler_key <> '' AND due_at <= accepted_at
     ORDER BY place, handler_key
 ),
 made_waiting AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, contract, version, priority, due_at, reason, tenant, ordering_key,
-        concurrency_key
-    )
-    SELECT id, handler_key, contract, version, priority, due_at,
-           CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END, tenant, ordering_key, concurrency_key
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, contract, due_at, reason)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, contract, due_at, CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END
     FROM delivery
     WHERE handler_key = '' OR due_at > accepted_at
     ORDER BY place
 )
-SELECT now, ARRAY(SELECT id FROM accepted) FROM clock;
+SELECT now, ARRAY(SELECT message_id FROM accepted) FROM clock;
 
 -- statement: accept_keyless()
 -- nothing → message, with a delivery for each route: ready, or waiting until its start; or waiting
@@ -80,10 +654,8 @@ WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 accepted AS (
-    INSERT INTO inbox.message (
-        id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-        concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
-    )
+    INSERT INTO inbox.message (id, tenant, contract, version, payload, headers, idempotency_key, ordering_key, concurrency_key,
+           correlation_id, causation_id, deliver_by, accepted_at)
     SELECT id, coalesce(tenant, ''), contract, version, payload, coalesce(headers, '{}'),
            idempotency_key, ordering_key, concurrency_key, correlation_id, causation_id, deliver_by,
            (SELECT now FROM clock)
@@ -95,7 +667,7 @@ accepted AS (
         concurrency_key, correlation_id, causation_id, deliver_by
     )
     
-    RETURNING id, tenant, contract, version, ordering_key, concurrency_key, accepted_at
+    RETURNING id AS message_id, tenant, contract, version, ordering_key, concurrency_key, accepted_at
 ),
 -- Once for each contract, and not for each message.
 route AS MATERIALIZED (
@@ -104,11 +676,10 @@ route AS MATERIALIZED (
 ),
 delivery AS MATERIALIZED (
     SELECT accepted.*, coalesce(route.handler_key, '') AS handler_key, given.priority, given.place,
-           greatest(accepted_at, coalesce(given.start_at, accepted_at + given.start_after,
-                                          accepted_at)) AS due_at
+           greatest(accepted_at, coalesce(given.start_at, accepted_at + given.start_after, accepted_at)) AS due_at
     FROM accepted
     JOIN unnest($2::uuid[], $14::smallint[], $15::timestamptz[], $16::interval[], $17::bigint[])
-        AS given (id, priority, start_at, start_after, place) USING (id)
+        AS given (message_id, priority, start_at, start_after, place) USING (message_id)
     -- What shares an ordering key with something that waits for a handler waits behind that.
     LEFT JOIN route ON route.contract = accepted.contract AND (accepted.ordering_key IS NULL OR (
         SELECT true
@@ -119,26 +690,325 @@ delivery AS MATERIALIZED (
     ) IS NULL)
 ),
 made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
-    )
-    SELECT handler_key, priority, version, id, tenant, ordering_key, concurrency_key
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key
     FROM delivery
     WHERE handler_key <> '' AND due_at <= accepted_at
     ORDER BY place, handler_key
 ),
 made_waiting AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, contract, version, priority, due_at, reason, tenant, ordering_key,
-        concurrency_key
-    )
-    SELECT id, handler_key, contract, version, priority, due_at,
-           CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END, tenant, ordering_key, concurrency_key
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, contract, due_at, reason)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, contract, due_at, CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END
     FROM delivery
     WHERE handler_key = '' OR due_at > accepted_at
     ORDER BY place
 )
-SELECT now, ARRAY(SELECT id FROM accepted) FROM clock;
+SELECT now, ARRAY(SELECT message_id FROM accepted) FROM clock;
+
+-- statement: lane_take(now, lease, host, handler_key, limit, length, max_crashes, duration, limited, blocks, per_key, quarantined, read_keys, read_versions)
+-- ready or waiting behind a lane → held, for the lanes that this lease has won: the oldest deliveries of each, in
+-- their order, up to the first that this worker may not take. By a statement of its own after the lanes were won: so
+-- it sees what their former holders put back. A lane of which nothing can be taken goes to the delivery in the way.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
+    ), $4) AS key
+),
+mine AS MATERIALIZED (
+    SELECT ctid AS lane, tenant, ordering_key, mark, (
+               SELECT greatest($5::bigint - (SELECT count(*) FROM inbox.held WHERE lease_id = $2), 0)
+           ) / count(*) OVER () AS share
+    FROM inbox.lane
+    WHERE lease_id = $2
+),
+oldest AS MATERIALIZED (
+    SELECT mine.lane, mine.tenant, mine.ordering_key, one.*, row_number() OVER lane = 1 AS is_first,
+           ($12::boolean IS NULL OR (one.crashes >= 2) = $12)
+           AND (one.handler_key, one.version) IN (
+               SELECT * FROM unnest($13::text[], $14::integer[])
+           )
+           -- One message twice, under two keys that took the place of one: each in a run of its own.
+           AND row_number() OVER (PARTITION BY mine.lane, one.message_id ORDER BY one.position) = 1
+           AND ($11::integer IS NULL
+                OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key) OVER lane) AS is_mine
+    FROM first
+    CROSS JOIN mine
+    CROSS JOIN LATERAL inbox.lane_next(
+        first.key, mine.tenant, mine.ordering_key, mine.mark, greatest(1, least($6::bigint, mine.share))
+    ) AS one
+    WINDOW lane AS (PARTITION BY mine.lane ORDER BY one.position)
+),
+-- Whoever may be gone in a moment is nobody's next, and nobody waits for it.
+in_ready AS MATERIALIZED (
+    SELECT ctid AS place FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE NOT waits))
+    FOR UPDATE SKIP LOCKED
+),
+in_waiting AS MATERIALIZED (
+    SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
+    FOR UPDATE SKIP LOCKED
+),
+-- Nearly always all of them: then nobody looks which.
+there AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM in_ready) + (SELECT count(*) FROM in_waiting) = count(*) AS are_all FROM oldest
+),
+stays AS MATERIALIZED (
+    SELECT *
+    FROM oldest
+    WHERE (SELECT are_all FROM there) OR CASE
+        WHEN waits THEN place IN (SELECT place FROM in_waiting)
+        ELSE place IN (SELECT place FROM in_ready)
+    END
+),
+crowded AS NOT MATERIALIZED (
+    SELECT NULL::tid AS lane WHERE false
+),
+run AS MATERIALIZED (
+    SELECT place, waits
+    FROM (
+        SELECT oldest.*, bool_and(is_mine AND (
+                   (SELECT are_all FROM there) OR (place, waits) IN (SELECT place, waits FROM stays)
+               )) OVER (PARTITION BY lane ORDER BY position) AS goes_on
+        FROM oldest
+    ) AS oldest
+    WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
+),
+was_ready AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE NOT waits)) RETURNING *
+),
+was_waiting AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE waits)) RETURNING *
+),
+taken AS MATERIALIZED (
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
+    FROM was_ready
+    UNION ALL
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
+    FROM was_waiting
+),
+leased AS (
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $7::integer,
+           min(clock.now) + $8::interval
+    FROM clock, taken
+    HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
+),
+held AS (
+    INSERT INTO inbox.held (
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
+    )
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $9::boolean, $10::boolean,
+           first.key
+    FROM clock, first, taken
+),
+-- Of which nothing could be taken: the delivery in the way, if there is one. It is ready, or nobody finds it.
+empty AS MATERIALIZED (
+    SELECT mine.lane, stays.message_id, stays.handler_key, stays.place AS row, stays.waits AS was_waiting,
+           mine.lane NOT IN (SELECT lane FROM oldest) AS is_over
+    FROM mine
+    LEFT JOIN stays ON stays.lane = mine.lane AND stays.is_first
+    WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
+),
+next AS MATERIALIZED (
+    SELECT row FROM empty WHERE was_waiting AND lane NOT IN (SELECT lane FROM crowded)
+),
+woken AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
+),
+made_ready AS (
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
+    FROM woken
+    ORDER BY position
+),
+given_up AS (
+    UPDATE inbox.lane AS lane
+    SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
+    FROM empty
+    WHERE lane.ctid = empty.lane AND NOT empty.is_over
+),
+ended AS (
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
+)
+SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
+       taken.attempts + 1 AS attempt, taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*,
+       taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
+FROM clock
+LEFT JOIN taken ON true
+LEFT JOIN LATERAL (
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    FROM inbox.message
+    WHERE id = taken.message_id
+    LIMIT 1
+) AS message ON true
+ORDER BY taken.tenant, taken.ordering_key, taken.position;
+
+-- statement: lane_take_limited(now, lease, host, handler_key, limit, length, max_crashes, duration, limited, blocks, per_key, quarantined, read_keys, read_versions)
+-- ready or waiting behind a lane → held, for the lanes that this lease has won: the oldest deliveries of each, in
+-- their order, up to the first that this worker may not take. By a statement of its own after the lanes were won: so
+-- it sees what their former holders put back. A lane of which nothing can be taken goes to the delivery in the way.
+WITH clock AS MATERIALIZED (
+    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
+),
+first AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
+    ), $4) AS key
+),
+mine AS MATERIALIZED (
+    SELECT ctid AS lane, tenant, ordering_key, mark, (
+               SELECT greatest($5::bigint - (SELECT count(*) FROM inbox.held WHERE lease_id = $2), 0)
+           ) / count(*) OVER () AS share
+    FROM inbox.lane
+    WHERE lease_id = $2
+),
+oldest AS MATERIALIZED (
+    SELECT mine.lane, mine.tenant, mine.ordering_key, one.*, row_number() OVER lane = 1 AS is_first,
+           ($12::boolean IS NULL OR (one.crashes >= 2) = $12)
+           AND (one.handler_key, one.version) IN (
+               SELECT * FROM unnest($13::text[], $14::integer[])
+           )
+           -- One message twice, under two keys that took the place of one: each in a run of its own.
+           AND row_number() OVER (PARTITION BY mine.lane, one.message_id ORDER BY one.position) = 1
+           AND ($11::integer IS NULL
+                OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key) OVER lane) AS is_mine
+    FROM first
+    CROSS JOIN mine
+    CROSS JOIN LATERAL inbox.lane_next(
+        first.key, mine.tenant, mine.ordering_key, mine.mark, greatest(1, least($6::bigint, mine.share))
+    ) AS one
+    WINDOW lane AS (PARTITION BY mine.lane ORDER BY one.position)
+),
+-- Whoever may be gone in a moment is nobody's next, and nobody waits for it.
+in_ready AS MATERIALIZED (
+    SELECT ctid AS place FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE NOT waits))
+    FOR UPDATE SKIP LOCKED
+),
+in_waiting AS MATERIALIZED (
+    SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
+    FOR UPDATE SKIP LOCKED
+),
+-- Nearly always all of them: then nobody looks which.
+there AS MATERIALIZED (
+    SELECT (SELECT count(*) FROM in_ready) + (SELECT count(*) FROM in_waiting) = count(*) AS are_all FROM oldest
+),
+stays AS MATERIALIZED (
+    SELECT *
+    FROM oldest
+    WHERE (SELECT are_all FROM there) OR CASE
+        WHEN waits THEN place IN (SELECT place FROM in_waiting)
+        ELSE place IN (SELECT place FROM in_ready)
+    END
+),
+-- Lanes whose next delivery exceeds the limit of its concurrency key: it waits for others to end, and keeps its lane.
+crowded AS MATERIALIZED (
+    SELECT *
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
+        FROM stays WHERE is_first AND is_mine
+    ) AS head
+    WHERE concurrency_key IS NOT NULL
+      AND nth > $11 - inbox.held_units((SELECT key FROM first), tenant, concurrency_key)
+),
+parked AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *
+),
+put_behind AS (
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, due_at, reason, first_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, clock.now, 'limit', first.key
+    FROM clock, first, parked
+),
+put_aside AS (
+    UPDATE inbox.waiting SET reason = 'limit'
+    WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE waits))
+),
+run AS MATERIALIZED (
+    SELECT place, waits
+    FROM (
+        SELECT oldest.*, bool_and(is_mine AND (
+                   (SELECT are_all FROM there) OR (place, waits) IN (SELECT place, waits FROM stays)
+               )) OVER (PARTITION BY lane ORDER BY position) AS goes_on
+        FROM oldest
+    ) AS oldest
+    WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
+),
+was_ready AS (
+    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE NOT waits)) RETURNING *
+),
+was_waiting AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE waits)) RETURNING *
+),
+taken AS MATERIALIZED (
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
+    FROM was_ready
+    UNION ALL
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
+    FROM was_waiting
+),
+leased AS (
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $7::integer,
+           min(clock.now) + $8::interval
+    FROM clock, taken
+    HAVING count(*) > 0
+    -- Another statement of this claim took something too.
+    ON CONFLICT (id) DO UPDATE SET alone = false
+),
+held AS (
+    INSERT INTO inbox.held (
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
+    )
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $9::boolean, $10::boolean,
+           first.key
+    FROM clock, first, taken
+),
+-- Of which nothing could be taken: the delivery in the way, if there is one. It is ready, or nobody finds it.
+empty AS MATERIALIZED (
+    SELECT mine.lane, stays.message_id, stays.handler_key, stays.place AS row, stays.waits AS was_waiting,
+           mine.lane NOT IN (SELECT lane FROM oldest) AS is_over
+    FROM mine
+    LEFT JOIN stays ON stays.lane = mine.lane AND stays.is_first
+    WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
+),
+next AS MATERIALIZED (
+    SELECT row FROM empty WHERE was_waiting AND lane NOT IN (SELECT lane FROM crowded)
+),
+woken AS (
+    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
+),
+made_ready AS (
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
+    FROM woken
+    ORDER BY position
+),
+given_up AS (
+    UPDATE inbox.lane AS lane
+    SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
+    FROM empty
+    WHERE lane.ctid = empty.lane AND NOT empty.is_over
+),
+ended AS (
+    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
+)
+SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
+       taken.attempts + 1 AS attempt, taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*,
+       taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
+FROM clock
+LEFT JOIN taken ON true
+LEFT JOIN LATERAL (
+    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
+           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    FROM inbox.message
+    WHERE id = taken.message_id
+    LIMIT 1
+) AS message ON true
+ORDER BY taken.tenant, taken.ordering_key, taken.position;
 
 -- statement: claim(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, limit, max_crashes, duration, limited, blocks)
 -- ready → held, for what has no ordering key and counts for no limit: what is done most, with fewer steps than
@@ -191,11 +1061,10 @@ leased AS (
 ),
 held AS (
     INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
-           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $13::boolean, $14::boolean,
+           first.key
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
@@ -273,11 +1142,10 @@ leased AS (
 ),
 held AS (
     INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
-           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $13::boolean, $14::boolean,
+           first.key
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
@@ -389,12 +1257,8 @@ moved AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM crowded)) RETURNING *
 ),
 put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, concurrency_key,
-        first_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, concurrency_key,
-           first.key, position, carry
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, due_at, reason, first_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, clock.now, 'limit', first.key
     FROM clock, first, moved
 ),
 taken AS (
@@ -411,11 +1275,10 @@ leased AS (
 ),
 held AS (
     INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $14::boolean,
-           $15::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $14::boolean, $15::boolean,
+           first.key
     FROM clock, first, taken
 ),
 answer AS MATERIALIZED (
@@ -630,12 +1493,8 @@ moved AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
 ),
 put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'lane', tenant, ordering_key,
-           concurrency_key, first.key, position, carry
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, due_at, reason, first_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, clock.now, 'lane', first.key
     FROM clock, first, moved
 )
 SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
@@ -694,11 +1553,10 @@ leased AS (
 ),
 held AS (
     INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
-           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $13::boolean, $14::boolean,
+           first.key
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
@@ -776,11 +1634,10 @@ leased AS (
 ),
 held AS (
     INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
-           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $13::boolean, $14::boolean,
+           first.key
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
@@ -892,12 +1749,8 @@ moved AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM crowded)) RETURNING *
 ),
 put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, concurrency_key,
-        first_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, concurrency_key,
-           first.key, position, carry
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, due_at, reason, first_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, clock.now, 'limit', first.key
     FROM clock, first, moved
 ),
 taken AS (
@@ -914,11 +1767,10 @@ leased AS (
 ),
 held AS (
     INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $14::boolean,
-           $15::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $14::boolean, $15::boolean,
+           first.key
     FROM clock, first, taken
 ),
 answer AS MATERIALIZED (
@@ -1133,12 +1985,8 @@ moved AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
 ),
 put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'lane', tenant, ordering_key,
-           concurrency_key, first.key, position, carry
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, due_at, reason, first_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, clock.now, 'lane', first.key
     FROM clock, first, moved
 )
 SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
@@ -1197,11 +2045,10 @@ leased AS (
 ),
 held AS (
     INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
-           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $13::boolean, $14::boolean,
+           first.key
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
@@ -1279,11 +2126,10 @@ leased AS (
 ),
 held AS (
     INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $13::boolean,
-           $14::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $13::boolean, $14::boolean,
+           first.key
     FROM clock, first, taken
 )
 SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempts + 1 AS attempt,
@@ -1395,12 +2241,8 @@ moved AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM crowded)) RETURNING *
 ),
 put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, concurrency_key,
-        first_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, concurrency_key,
-           first.key, position, carry
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, due_at, reason, first_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, clock.now, 'limit', first.key
     FROM clock, first, moved
 ),
 taken AS (
@@ -1417,11 +2259,10 @@ leased AS (
 ),
 held AS (
     INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $14::boolean,
-           $15::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $14::boolean, $15::boolean,
+           first.key
     FROM clock, first, taken
 ),
 answer AS MATERIALIZED (
@@ -1636,341 +2477,14 @@ moved AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
 ),
 put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'lane', tenant, ordering_key,
-           concurrency_key, first.key, position, carry
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, due_at, reason, first_key)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry, clock.now, 'lane', first.key
     FROM clock, first, moved
 )
 SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
        queued.row IN (SELECT row FROM behind) AS is_moved
 FROM clock
 LEFT JOIN queued ON true;
-
--- statement: lane_take(now, lease, host, handler_key, limit, length, max_crashes, duration, limited, blocks, per_key, quarantined, read_keys, read_versions)
--- ready or waiting behind a lane → held, for the lanes that this lease has won: the oldest deliveries of each, in
--- their order, up to the first that this worker may not take. By a statement of its own after the lanes were won: so
--- it sees what their former holders put back. A lane of which nothing can be taken goes to the delivery in the way.
-WITH clock AS MATERIALIZED (
-    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
-),
-first AS MATERIALIZED (
-    SELECT coalesce((
-        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
-    ), $4) AS key
-),
-mine AS MATERIALIZED (
-    SELECT ctid AS lane, tenant, ordering_key, mark, (
-               SELECT greatest($5::bigint - (SELECT count(*) FROM inbox.held WHERE lease_id = $2), 0)
-           ) / count(*) OVER () AS share
-    FROM inbox.lane
-    WHERE lease_id = $2
-),
-oldest AS MATERIALIZED (
-    SELECT mine.lane, mine.tenant, mine.ordering_key, one.*, row_number() OVER lane = 1 AS is_first,
-           ($12::boolean IS NULL OR (one.crashes >= 2) = $12)
-           AND (one.handler_key, one.version) IN (
-               SELECT * FROM unnest($13::text[], $14::integer[])
-           )
-           -- One message twice, under two keys that took the place of one: each in a run of its own.
-           AND row_number() OVER (PARTITION BY mine.lane, one.message_id ORDER BY one.position) = 1
-           AND ($11::integer IS NULL
-                OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key) OVER lane) AS is_mine
-    FROM first
-    CROSS JOIN mine
-    CROSS JOIN LATERAL inbox.lane_next(
-        first.key, mine.tenant, mine.ordering_key, mine.mark, greatest(1, least($6::bigint, mine.share))
-    ) AS one
-    WINDOW lane AS (PARTITION BY mine.lane ORDER BY one.position)
-),
--- Whoever may be gone in a moment is nobody's next, and nobody waits for it.
-in_ready AS MATERIALIZED (
-    SELECT ctid AS place FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE NOT waits))
-    FOR UPDATE SKIP LOCKED
-),
-in_waiting AS MATERIALIZED (
-    SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
-    FOR UPDATE SKIP LOCKED
-),
--- Nearly always all of them: then nobody looks which.
-there AS MATERIALIZED (
-    SELECT (SELECT count(*) FROM in_ready) + (SELECT count(*) FROM in_waiting) = count(*) AS are_all FROM oldest
-),
-stays AS MATERIALIZED (
-    SELECT *
-    FROM oldest
-    WHERE (SELECT are_all FROM there) OR CASE
-        WHEN waits THEN place IN (SELECT place FROM in_waiting)
-        ELSE place IN (SELECT place FROM in_ready)
-    END
-),
-crowded AS NOT MATERIALIZED (
-    SELECT NULL::tid AS lane WHERE false
-),
-run AS MATERIALIZED (
-    SELECT place, waits
-    FROM (
-        SELECT oldest.*, bool_and(is_mine AND (
-                   (SELECT are_all FROM there) OR (place, waits) IN (SELECT place, waits FROM stays)
-               )) OVER (PARTITION BY lane ORDER BY position) AS goes_on
-        FROM oldest
-    ) AS oldest
-    WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
-),
-was_ready AS (
-    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE NOT waits)) RETURNING *
-),
-was_waiting AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE waits)) RETURNING *
-),
-taken AS MATERIALIZED (
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM was_ready
-    UNION ALL
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM was_waiting
-),
-leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $7::integer,
-           min(clock.now) + $8::interval
-    FROM clock, taken
-    HAVING count(*) > 0
-    -- Another statement of this claim took something too.
-    ON CONFLICT (id) DO UPDATE SET alone = false
-),
-held AS (
-    INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
-    )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $9::boolean,
-           $10::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
-    FROM clock, first, taken
-),
--- Of which nothing could be taken: the delivery in the way, if there is one. It is ready, or nobody finds it.
-empty AS MATERIALIZED (
-    SELECT mine.lane, stays.message_id, stays.handler_key, stays.place AS row, stays.waits AS was_waiting,
-           mine.lane NOT IN (SELECT lane FROM oldest) AS is_over
-    FROM mine
-    LEFT JOIN stays ON stays.lane = mine.lane AND stays.is_first
-    WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
-),
-next AS MATERIALIZED (
-    SELECT row FROM empty WHERE was_waiting AND lane NOT IN (SELECT lane FROM crowded)
-),
-woken AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
-),
-made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM woken
-    ORDER BY position
-),
-given_up AS (
-    UPDATE inbox.lane AS lane
-    SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
-    FROM empty
-    WHERE lane.ctid = empty.lane AND NOT empty.is_over
-),
-ended AS (
-    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
-)
-SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
-       taken.attempts + 1 AS attempt, taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*,
-       taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
-FROM clock
-LEFT JOIN taken ON true
-LEFT JOIN LATERAL (
-    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
-    FROM inbox.message
-    WHERE id = taken.message_id
-    LIMIT 1
-) AS message ON true
-ORDER BY taken.tenant, taken.ordering_key, taken.position;
-
--- statement: lane_take_limited(now, lease, host, handler_key, limit, length, max_crashes, duration, limited, blocks, per_key, quarantined, read_keys, read_versions)
--- ready or waiting behind a lane → held, for the lanes that this lease has won: the oldest deliveries of each, in
--- their order, up to the first that this worker may not take. By a statement of its own after the lanes were won: so
--- it sees what their former holders put back. A lane of which nothing can be taken goes to the delivery in the way.
-WITH clock AS MATERIALIZED (
-    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
-),
-first AS MATERIALIZED (
-    SELECT coalesce((
-        SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
-    ), $4) AS key
-),
-mine AS MATERIALIZED (
-    SELECT ctid AS lane, tenant, ordering_key, mark, (
-               SELECT greatest($5::bigint - (SELECT count(*) FROM inbox.held WHERE lease_id = $2), 0)
-           ) / count(*) OVER () AS share
-    FROM inbox.lane
-    WHERE lease_id = $2
-),
-oldest AS MATERIALIZED (
-    SELECT mine.lane, mine.tenant, mine.ordering_key, one.*, row_number() OVER lane = 1 AS is_first,
-           ($12::boolean IS NULL OR (one.crashes >= 2) = $12)
-           AND (one.handler_key, one.version) IN (
-               SELECT * FROM unnest($13::text[], $14::integer[])
-           )
-           -- One message twice, under two keys that took the place of one: each in a run of its own.
-           AND row_number() OVER (PARTITION BY mine.lane, one.message_id ORDER BY one.position) = 1
-           AND ($11::integer IS NULL
-                OR one.concurrency_key IS NOT DISTINCT FROM first_value(one.concurrency_key) OVER lane) AS is_mine
-    FROM first
-    CROSS JOIN mine
-    CROSS JOIN LATERAL inbox.lane_next(
-        first.key, mine.tenant, mine.ordering_key, mine.mark, greatest(1, least($6::bigint, mine.share))
-    ) AS one
-    WINDOW lane AS (PARTITION BY mine.lane ORDER BY one.position)
-),
--- Whoever may be gone in a moment is nobody's next, and nobody waits for it.
-in_ready AS MATERIALIZED (
-    SELECT ctid AS place FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE NOT waits))
-    FOR UPDATE SKIP LOCKED
-),
-in_waiting AS MATERIALIZED (
-    SELECT ctid AS place FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM oldest WHERE waits))
-    FOR UPDATE SKIP LOCKED
-),
--- Nearly always all of them: then nobody looks which.
-there AS MATERIALIZED (
-    SELECT (SELECT count(*) FROM in_ready) + (SELECT count(*) FROM in_waiting) = count(*) AS are_all FROM oldest
-),
-stays AS MATERIALIZED (
-    SELECT *
-    FROM oldest
-    WHERE (SELECT are_all FROM there) OR CASE
-        WHEN waits THEN place IN (SELECT place FROM in_waiting)
-        ELSE place IN (SELECT place FROM in_ready)
-    END
-),
--- Lanes whose next delivery exceeds the limit of its concurrency key: it waits for others to end, and keeps its lane.
-crowded AS MATERIALIZED (
-    SELECT *
-    FROM (
-        SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
-        FROM stays WHERE is_first AND is_mine
-    ) AS head
-    WHERE concurrency_key IS NOT NULL
-      AND nth > $11 - inbox.held_units((SELECT key FROM first), tenant, concurrency_key)
-),
-parked AS (
-    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *
-),
-put_behind AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'limit', tenant, ordering_key,
-           concurrency_key, first.key, position, carry
-    FROM clock, first, parked
-),
-put_aside AS (
-    UPDATE inbox.waiting SET reason = 'limit'
-    WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE waits))
-),
-run AS MATERIALIZED (
-    SELECT place, waits
-    FROM (
-        SELECT oldest.*, bool_and(is_mine AND (
-                   (SELECT are_all FROM there) OR (place, waits) IN (SELECT place, waits FROM stays)
-               )) OVER (PARTITION BY lane ORDER BY position) AS goes_on
-        FROM oldest
-    ) AS oldest
-    WHERE goes_on AND lane NOT IN (SELECT lane FROM crowded)
-),
-was_ready AS (
-    DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE NOT waits)) RETURNING *
-),
-was_waiting AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE waits)) RETURNING *
-),
-taken AS MATERIALIZED (
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM was_ready
-    UNION ALL
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM was_waiting
-),
-leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $7::integer,
-           min(clock.now) + $8::interval
-    FROM clock, taken
-    HAVING count(*) > 0
-    -- Another statement of this claim took something too.
-    ON CONFLICT (id) DO UPDATE SET alone = false
-),
-held AS (
-    INSERT INTO inbox.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
-    )
-    SELECT $2, message_id, clock.now, version, attempts + 1, crashes, priority, $9::boolean,
-           $10::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
-    FROM clock, first, taken
-),
--- Of which nothing could be taken: the delivery in the way, if there is one. It is ready, or nobody finds it.
-empty AS MATERIALIZED (
-    SELECT mine.lane, stays.message_id, stays.handler_key, stays.place AS row, stays.waits AS was_waiting,
-           mine.lane NOT IN (SELECT lane FROM oldest) AS is_over
-    FROM mine
-    LEFT JOIN stays ON stays.lane = mine.lane AND stays.is_first
-    WHERE (mine.tenant, mine.ordering_key) NOT IN (SELECT tenant, ordering_key FROM taken)
-),
-next AS MATERIALIZED (
-    SELECT row FROM empty WHERE was_waiting AND lane NOT IN (SELECT lane FROM crowded)
-),
-woken AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
-),
-made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM woken
-    ORDER BY position
-),
-given_up AS (
-    UPDATE inbox.lane AS lane
-    SET lease_id = NULL, message_id = empty.message_id, head_key = empty.handler_key
-    FROM empty
-    WHERE lane.ctid = empty.lane AND NOT empty.is_over
-),
-ended AS (
-    DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM empty WHERE is_over))
-)
-SELECT $2::uuid AS claim, clock.now, taken.position AS seq, taken.priority AS level, taken.version,
-       taken.attempts + 1 AS attempt, taken.crashes, taken.carry::text, taken.handler_key, taken.message_id, message.*,
-       taken.tenant AS lane_tenant, taken.ordering_key AS lane_key
-FROM clock
-LEFT JOIN taken ON true
-LEFT JOIN LATERAL (
-    SELECT tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
-    FROM inbox.message
-    WHERE id = taken.message_id
-    LIMIT 1
-) AS message ON true
-ORDER BY taken.tenant, taken.ordering_key, taken.position;
 
 -- statement: settle_done()
 -- held → done, for a call in which all are: what happens most, with fewer steps than settle.sql needs for any
@@ -2134,12 +2648,8 @@ done AS (
     WHERE place = 'done'
 ),
 waiting AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, due_at, reason, error, tenant, ordering_key,
-        concurrency_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, clock.now + after, 'retry', error, tenant,
-           ordering_key, concurrency_key, position, carried
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, carry, due_at, reason, error)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, carried, clock.now + after, 'retry', error
     FROM clock, mine
     WHERE place = 'waiting'
     ON CONFLICT DO NOTHING
@@ -2154,12 +2664,8 @@ dead AS (
     ON CONFLICT DO NOTHING
 ),
 returned AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
     FROM mine
     WHERE place = 'ready'
     ORDER BY turn
@@ -2241,8 +2747,7 @@ done AS (
     FROM clock, mine
 )
 SELECT nth, false FROM mine
-UNION ALL
-SELECT NULL, inbox.must_settle((SELECT count(*) FROM mine), $5, $6) IS NULL;
+UNION ALL SELECT NULL, inbox.must_settle((SELECT count(*) FROM mine), $5, $6) IS NULL;
 
 -- statement: settle_within()
 -- held → done, waiting, dead or ready. To delete the row is the settlement; the answer names what was found, and
@@ -2342,12 +2847,8 @@ done AS (
     WHERE place = 'done'
 ),
 waiting AS (
-    INSERT INTO inbox.waiting (
-        message_id, handler_key, version, priority, attempts, due_at, reason, error, tenant, ordering_key,
-        concurrency_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, clock.now + after, 'retry', error, tenant,
-           ordering_key, concurrency_key, position, carried
+    INSERT INTO inbox.waiting (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, carry, due_at, reason, error)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, carried, clock.now + after, 'retry', error
     FROM clock, mine
     WHERE place = 'waiting'
     ON CONFLICT DO NOTHING
@@ -2362,12 +2863,8 @@ dead AS (
     ON CONFLICT DO NOTHING
 ),
 returned AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
     FROM mine
     WHERE place = 'ready'
     ORDER BY turn
@@ -2385,164 +2882,7 @@ attempt AS (
     ORDER BY nth
 )
 SELECT nth, cancelled FROM mine
-UNION ALL
-SELECT NULL, inbox.must_settle((SELECT count(*) FROM mine), $11, $12) IS NULL;
-
--- statement: reclaim()
--- held → ready, dead or done, for leases that have expired. The attempt is not counted, and recorded with the
--- host that vanished. What a worker is about to settle is locked, and left to it. Answers each by name.
-WITH clock AS MATERIALIZED (
-    SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
-),
-expired AS MATERIALIZED (
-    SELECT lease.id, lease.host, lease.alone, lease.max_crashes
-    FROM inbox.lease AS lease
-    WHERE lease.expires_at <= (SELECT now FROM clock)
-      -- Not while somebody settles a run of it: of a run, the last ones are taken first.
-      AND (SELECT count(*) FROM inbox.lane WHERE lane.lease_id = lease.id) = (
-          SELECT count(*)
-          FROM (SELECT 1 FROM inbox.lane WHERE lane.lease_id = lease.id FOR UPDATE SKIP LOCKED) AS mine
-      )
-    ORDER BY lease.expires_at, lease.id
-    LIMIT $2
-    FOR UPDATE SKIP LOCKED
-),
-mine AS MATERIALIZED (
-    SELECT held.*, expired.host, clock.now, begun.is_first, one.state,
-           held.crashes + (begun.is_first OR NOT begun.was_careful)::integer AS vanished,
-           one.state = 'pending' AS goes_back, one.state = 'dead' AND held.blocks AS blocks_lane
-    FROM clock, expired
-    CROSS JOIN LATERAL (
-        SELECT ctid AS row, held.*
-        FROM inbox.held AS held
-        WHERE held.lease_id = expired.id
-        ORDER BY held.position DESC
-        LIMIT $2
-        FOR UPDATE SKIP LOCKED
-    ) AS held
-    -- Of a run in which one had a crash before, each began when the one before was settled: so the first one had
-    -- begun. Of another run, nobody knows how many had.
-    CROSS JOIN LATERAL (
-        SELECT (
-            SELECT true
-            FROM inbox.held AS before
-            WHERE before.lease_id = expired.id AND before.tenant = held.tenant
-              AND before.ordering_key = held.ordering_key AND before.position < held.position
-            LIMIT 1
-        ) IS NULL AS is_first, (
-            SELECT true
-            FROM inbox.held AS crashed
-            WHERE crashed.lease_id = expired.id AND crashed.tenant = held.tenant
-              AND crashed.ordering_key = held.ordering_key AND crashed.crashes > 0
-            LIMIT 1
-        ) IS NOT NULL AS was_careful
-    ) AS begun
-    CROSS JOIN LATERAL (
-        SELECT CASE
-            WHEN held.cancel THEN 'cancelled'
-            -- The first two accuse nobody, and the last one must have held it alone.
-            WHEN expired.alone AND held.crashes - 1 >= expired.max_crashes THEN 'dead'
-            ELSE 'pending'
-        END AS state
-    ) AS one
-    LIMIT $2
-),
--- Also what was left empty.
-over AS MATERIALIZED (
-    SELECT id
-    FROM expired
-    WHERE (
-        SELECT true
-        FROM inbox.held AS held
-        WHERE held.lease_id = expired.id
-          AND (held.lease_id, held.message_id) NOT IN (SELECT lease_id, message_id FROM mine)
-        LIMIT 1
-    ) IS NULL
-),
-ended AS (
-    DELETE FROM inbox.lease WHERE id = ANY (ARRAY(SELECT id FROM over))
-),
--- Of the others, the worker must not begin what is taken from it here.
-lost AS (
-    UPDATE inbox.lease SET reclaimed = true
-    WHERE id = ANY (ARRAY(SELECT lease_id FROM mine EXCEPT SELECT id FROM over))
-),
-let_go AS (
-    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
-        SELECT row FROM mine
-        UNION ALL
-        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
-        -- found from where it was.
-        SELECT was.row
-        FROM mine
-        CROSS JOIN LATERAL (
-            SELECT ctid AS row
-            FROM inbox.held AS held
-            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
-            LIMIT 1
-        ) AS was
-        WHERE mine.cancel
-    ))
-),
--- The lanes of those that do not come to an end: the first that blocks its lane is the next holder.
-stays AS MATERIALIZED (
-    SELECT DISTINCT ON (lane.row) lane.row, mine.message_id, mine.handler_key
-    FROM mine
-    CROSS JOIN LATERAL (
-        SELECT ctid AS row, lease_id, message_id
-        FROM inbox.lane AS lane
-        WHERE lane.handler_key = mine.first_key AND lane.tenant = mine.tenant
-          AND lane.ordering_key = mine.ordering_key
-        LIMIT 1
-    ) AS lane
-    -- Not one that came later in a run, if its worker settles it all the same.
-    WHERE mine.blocks_lane AND lane.lease_id = mine.lease_id AND lane.message_id IS NULL
-    ORDER BY lane.row, mine.position
-),
-kept AS (
-    UPDATE inbox.lane AS lane
-    SET message_id = stays.message_id, head_key = stays.handler_key, since = clock.now
-    FROM clock, stays
-    WHERE lane.ctid = stays.row
-),
-returned AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempt - 1, vanished, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM mine
-    WHERE state = 'pending'
-    ORDER BY leased_at, position
-    ON CONFLICT DO NOTHING
-),
-done AS (
-    INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
-    SELECT message_id, handler_key, state, attempt - 1, greatest(now - leased_at, interval '0'), now
-    FROM mine
-    WHERE state = 'cancelled'
-),
-dead AS (
-    INSERT INTO inbox.dead (
-        message_id, handler_key, version, priority, attempts, reason, error_type, error, dead_at, blocks, position
-    )
-    SELECT message_id, handler_key, version, priority, attempt - 1, $3, $3, $4, now, blocks, position
-    FROM mine
-    WHERE state = 'dead'
-    ON CONFLICT DO NOTHING
-),
-attempt AS (
-    INSERT INTO inbox.attempt (
-        message_id, handler_key, attempt, host, leased_at, settled_at, error_type, error
-    )
-    SELECT message_id, handler_key, attempt, host, leased_at, now, $3, $4
-    FROM mine
-    WHERE state <> 'cancelled' AND is_first
-)
-SELECT message_id, handler_key, host, attempt - 1, vanished, state, first_key, tenant, ordering_key,
-       limited OR concurrency_key IS NOT NULL AS is_counted, concurrency_key
-FROM mine;
+UNION ALL SELECT NULL, inbox.must_settle((SELECT count(*) FROM mine), $11, $12) IS NULL;
 
 -- statement: lane_end_held()
 -- Hands on the lanes among these whose run is over: to the delivery that is in the way or, if there is none, to
@@ -2611,12 +2951,8 @@ woken AS (
     DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
 ),
 made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
     FROM woken
     ORDER BY position
 ),
@@ -2708,12 +3044,8 @@ woken AS (
     DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
 ),
 made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
     FROM woken
     ORDER BY position
 ),
@@ -2737,99 +3069,6 @@ ended AS (
     DELETE FROM inbox.lane WHERE ctid = ANY (ARRAY(SELECT lane FROM over WHERE position IS NULL))
 )
 SELECT count(*) FROM over WHERE position IS NOT NULL;
-
--- statement: lanes_lost()
--- Lanes whose holder is nowhere, or without a holder while the next delivery waits: nobody would ever take them.
-SELECT lane.handler_key, lane.tenant, lane.ordering_key
-FROM (
-    SELECT lane.*, lane.lease_id IS NOT NULL AND (
-        SELECT true
-        FROM inbox.held AS held
-        WHERE held.lease_id = lane.lease_id AND held.tenant = lane.tenant
-          AND held.ordering_key = lane.ordering_key AND held.ordering_key IS NOT NULL
-        LIMIT 1
-    ) IS NOT NULL AS runs,
-    lane.message_id IS NOT NULL AND coalesce((
-        SELECT true FROM inbox.ready AS ready
-        WHERE ready.message_id = lane.message_id AND ready.handler_key = lane.head_key
-        LIMIT 1
-    ), (
-        SELECT true FROM inbox.waiting AS waiting
-        WHERE waiting.message_id = lane.message_id AND waiting.handler_key = lane.head_key
-          AND waiting.reason NOT IN ('lane', 'delay')
-        LIMIT 1
-    ), (
-        SELECT true FROM inbox.dead AS dead
-        WHERE dead.message_id = lane.message_id AND dead.handler_key = lane.head_key AND dead.blocks
-        LIMIT 1
-    )) IS NOT NULL AS has_head
-    FROM inbox.lane AS lane
-) AS lane
-WHERE NOT runs AND (lease_id IS NOT NULL OR NOT has_head AND (message_id IS NOT NULL OR (
-    SELECT next.waits
-    FROM inbox.lane_next(lane.handler_key, lane.tenant, lane.ordering_key, lane.mark, 1) AS next
-    LIMIT 1
-) IS DISTINCT FROM false))
-LIMIT $1;
-
--- statement: lane_restart()
--- waiting → ready, for the oldest behind each lane that is gone: the next claim that meets it wins the lane. From
--- lane to lane by the index, so that deep ones cost no more than shallow ones.
-WITH RECURSIVE line AS (
-    (SELECT waiting.first_key, waiting.tenant, waiting.ordering_key
-     FROM inbox.waiting AS waiting
-     WHERE waiting.reason = 'lane'
-     ORDER BY waiting.first_key, waiting.tenant, waiting.ordering_key
-     LIMIT 1)
-    UNION ALL
-    SELECT next.*
-    FROM line
-    CROSS JOIN LATERAL (
-        SELECT waiting.first_key, waiting.tenant, waiting.ordering_key
-        FROM inbox.waiting AS waiting
-        WHERE waiting.reason = 'lane'
-          AND (waiting.first_key, waiting.tenant, waiting.ordering_key)
-              > (line.first_key, line.tenant, line.ordering_key)
-        ORDER BY waiting.first_key, waiting.tenant, waiting.ordering_key
-        LIMIT 1
-    ) AS next
-),
-next AS MATERIALIZED (
-    SELECT waiting.row
-    FROM line
-    CROSS JOIN LATERAL (
-        SELECT waiting.ctid AS row
-        FROM inbox.waiting AS waiting
-        WHERE waiting.reason = 'lane' AND waiting.first_key = line.first_key
-          AND waiting.tenant = line.tenant AND waiting.ordering_key = line.ordering_key
-        ORDER BY waiting.position
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS waiting
-    -- One look for each, and no join, which may read all lanes.
-    WHERE (
-        SELECT true
-        FROM inbox.lane AS lane
-        WHERE lane.handler_key = line.first_key AND lane.tenant = line.tenant
-          AND lane.ordering_key = line.ordering_key
-        LIMIT 1
-    ) IS NULL
-    LIMIT $1
-),
-woken AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
-),
-made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM woken
-    ORDER BY position
-)
-SELECT count(*) FROM next;
 
 -- statement: limit_share_held()
 -- Keeps claims of handlers with limits from being made until what follows is committed: who is put behind a key
@@ -2921,12 +3160,8 @@ woken AS (
     DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
 ),
 made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
     FROM woken
     ORDER BY position
 )
@@ -2959,12 +3194,8 @@ woken AS (
     DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
 ),
 made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
     FROM woken
     ORDER BY position
 )
@@ -3001,73 +3232,10 @@ woken AS (
     DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
 ),
 made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    INSERT INTO inbox.ready (message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry)
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts, crashes, carry
     FROM woken
     ORDER BY position
 )
 SELECT coalesce(sum(units), 0)::bigint FROM freed;
-
--- statement: limit_restart()
--- waiting → ready, for the oldest that waits for each concurrency key of which none is held. From key to key by
--- the index.
-WITH RECURSIVE line AS (
-    (SELECT waiting.first_key, waiting.tenant, waiting.concurrency_key
-     FROM inbox.waiting AS waiting
-     WHERE waiting.reason = 'limit'
-     ORDER BY waiting.first_key, waiting.tenant, waiting.concurrency_key
-     LIMIT 1)
-    UNION ALL
-    SELECT next.*
-    FROM line
-    CROSS JOIN LATERAL (
-        SELECT waiting.first_key, waiting.tenant, waiting.concurrency_key
-        FROM inbox.waiting AS waiting
-        WHERE waiting.reason = 'limit'
-          AND (waiting.first_key, waiting.tenant, waiting.concurrency_key)
-              > (line.first_key, line.tenant, line.concurrency_key)
-        ORDER BY waiting.first_key, waiting.tenant, waiting.concurrency_key
-        LIMIT 1
-    ) AS next
-),
-next AS MATERIALIZED (
-    SELECT waiting.row
-    FROM line
-    CROSS JOIN LATERAL (
-        SELECT waiting.ctid AS row
-        FROM inbox.waiting AS waiting
-        WHERE waiting.reason = 'limit' AND waiting.first_key = line.first_key
-          AND waiting.tenant = line.tenant AND waiting.concurrency_key = line.concurrency_key
-        ORDER BY waiting.position
-        LIMIT 1
-        FOR UPDATE SKIP LOCKED
-    ) AS waiting
-    -- One look for each, and no join, which may read all that is held.
-    WHERE (
-        SELECT true
-        FROM inbox.held AS held
-        WHERE held.limited AND held.first_key = line.first_key AND held.tenant = line.tenant
-          AND held.concurrency_key = line.concurrency_key
-        LIMIT 1
-    ) IS NULL
-    LIMIT $1
-),
-woken AS (
-    DELETE FROM inbox.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
-),
-made_ready AS (
-    INSERT INTO inbox.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
-    FROM woken
-    ORDER BY position
-)
-SELECT count(*) FROM next;
 

@@ -8,10 +8,7 @@ WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
 accepted AS (
-    INSERT INTO :schema.message (
-        id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-        concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
-    )
+    INSERT INTO :schema.message ({{message_row}})
     SELECT id, coalesce(tenant, ''), contract, version, payload, coalesce(headers, '{}'),
            idempotency_key, ordering_key, concurrency_key, correlation_id, causation_id, deliver_by,
            (SELECT now FROM clock)
@@ -23,7 +20,7 @@ accepted AS (
         concurrency_key, correlation_id, causation_id, deliver_by
     )
     {{conflicts}}
-    RETURNING id, tenant, contract, version, ordering_key, concurrency_key, accepted_at
+    RETURNING id AS message_id, tenant, contract, version, ordering_key, concurrency_key, accepted_at
 ),
 -- Once for each contract, and not for each message.
 route AS MATERIALIZED (
@@ -32,38 +29,12 @@ route AS MATERIALIZED (
 ),
 delivery AS MATERIALIZED (
     SELECT accepted.*, coalesce(route.handler_key, '') AS handler_key, given.priority, given.place,
-           greatest(accepted_at, coalesce(given.start_at, accepted_at + given.start_after,
-                                          accepted_at)) AS due_at
+           greatest(accepted_at, coalesce(given.start_at, accepted_at + given.start_after, accepted_at)) AS due_at
     FROM accepted
     JOIN unnest($2::uuid[], $14::smallint[], $15::timestamptz[], $16::interval[], $17::bigint[])
-        AS given (id, priority, start_at, start_after, place) USING (id)
+        AS given (message_id, priority, start_at, start_after, place) USING (message_id)
     -- What shares an ordering key with something that waits for a handler waits behind that.
-    LEFT JOIN route ON route.contract = accepted.contract AND (accepted.ordering_key IS NULL OR (
-        SELECT true
-        FROM :schema.waiting AS before
-        WHERE before.handler_key = '' AND before.contract = accepted.contract
-          AND before.tenant = accepted.tenant AND before.ordering_key = accepted.ordering_key
-        LIMIT 1
-    ) IS NULL)
+    LEFT JOIN route ON route.contract = accepted.contract AND {{follows}}
 ),
-made_ready AS (
-    INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key
-    )
-    SELECT handler_key, priority, version, id, tenant, ordering_key, concurrency_key
-    FROM delivery
-    WHERE handler_key <> '' AND due_at <= accepted_at
-    ORDER BY place, handler_key
-),
-made_waiting AS (
-    INSERT INTO :schema.waiting (
-        message_id, handler_key, contract, version, priority, due_at, reason, tenant, ordering_key,
-        concurrency_key
-    )
-    SELECT id, handler_key, contract, version, priority, due_at,
-           CASE WHEN handler_key = '' THEN 'no-route' ELSE 'delay' END, tenant, ordering_key, concurrency_key
-    FROM delivery
-    WHERE handler_key = '' OR due_at > accepted_at
-    ORDER BY place
-)
-SELECT now, ARRAY(SELECT id FROM accepted) FROM clock
+{{deliver}}
+SELECT now, ARRAY(SELECT message_id FROM accepted) FROM clock

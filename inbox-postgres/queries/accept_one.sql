@@ -1,10 +1,7 @@
 -- nothing → message, with its deliveries, as accept.sql does for many: fewer steps, for what is done
 -- most. Answers when, or nothing if there was a conflict.
 WITH accepted AS (
-    INSERT INTO :schema.message (
-        id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-        concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
-    )
+    INSERT INTO :schema.message ({{message_row}})
     VALUES (
         $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13,
         coalesce($1::timestamptz, clock_timestamp())

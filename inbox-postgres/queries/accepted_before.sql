@@ -3,13 +3,11 @@ SELECT given.place, message.*
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
     WITH ORDINALITY AS given (id, tenant, contract, idempotency_key, place)
 CROSS JOIN LATERAL (
-    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    SELECT {{message_row}}
     FROM :schema.message AS first
     WHERE first.id = given.id
     UNION ALL
-    SELECT id, tenant, contract, version, payload, headers, idempotency_key, ordering_key,
-           concurrency_key, correlation_id, causation_id, deliver_by, accepted_at
+    SELECT {{message_row}}
     FROM :schema.message AS first
     WHERE first.tenant = given.tenant AND first.contract = given.contract
       AND first.idempotency_key = given.idempotency_key

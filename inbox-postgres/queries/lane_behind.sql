@@ -30,12 +30,8 @@ moved AS (
     DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT row FROM behind)) RETURNING *
 ),
 put_behind AS (
-    INSERT INTO :schema.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, first_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.now, 'lane', tenant, ordering_key,
-           concurrency_key, first.key, position, carry
+    INSERT INTO :schema.waiting ({{delivery}}, position, attempts, crashes, carry, due_at, reason, first_key)
+    SELECT {{delivery}}, position, attempts, crashes, carry, clock.now, 'lane', first.key
     FROM clock, first, moved
 )
 SELECT $lease::uuid AS claim, queued.seq, queued.level, queued.version,

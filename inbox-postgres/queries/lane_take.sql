@@ -68,12 +68,10 @@ was_waiting AS (
     DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT place FROM run WHERE waits)) RETURNING *
 ),
 taken AS MATERIALIZED (
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    SELECT {{delivery}}, position, attempts, crashes, carry
     FROM was_ready
     UNION ALL
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    SELECT {{delivery}}, position, attempts, crashes, carry
     FROM was_waiting
 ),
 {{hold}},

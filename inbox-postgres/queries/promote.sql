@@ -15,13 +15,9 @@ taken AS (
     DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM due)) RETURNING *
 ),
 promoted AS (
-    INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           -- One that starts only now is accepted now, as far as its lane is concerned.
-           CASE reason WHEN 'delay' THEN nextval(:position) ELSE position END, carry
+    INSERT INTO :schema.ready ({{delivery}}, position, attempts, crashes, carry)
+    -- One that starts only now is accepted now, as far as its lane is concerned.
+    SELECT {{delivery}}, CASE reason WHEN 'delay' THEN nextval(:position) ELSE position END, attempts, crashes, carry
     FROM taken
     ORDER BY due_at, message_id, handler_key
     ON CONFLICT DO NOTHING

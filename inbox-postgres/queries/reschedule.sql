@@ -45,22 +45,14 @@ was_waiting AS (
     RETURNING waiting.*
 ),
 made_waiting AS (
-    INSERT INTO :schema.waiting (
-        message_id, handler_key, version, priority, attempts, crashes, due_at, reason, tenant, ordering_key,
-        concurrency_key, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, crashes, clock.due_at, 'delay', tenant,
-           ordering_key, concurrency_key, carry
+    INSERT INTO :schema.waiting ({{delivery}}, attempts, crashes, carry, due_at, reason)
+    SELECT {{delivery}}, attempts, crashes, carry, clock.due_at, 'delay'
     FROM clock, was_ready
     ON CONFLICT DO NOTHING
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           CASE reason WHEN 'delay' THEN nextval(:position) ELSE position END, carry
+    INSERT INTO :schema.ready ({{delivery}}, position, attempts, crashes, carry)
+    SELECT {{delivery}}, CASE reason WHEN 'delay' THEN nextval(:position) ELSE position END, attempts, crashes, carry
     FROM was_waiting
     ORDER BY handler_key
     ON CONFLICT DO NOTHING

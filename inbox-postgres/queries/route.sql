@@ -45,20 +45,16 @@ delivery AS MATERIALIZED (
     WHERE route.superseded_by IS NULL
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key, position
-    )
-    SELECT handler_key, priority, version, message_id, tenant, ordering_key, concurrency_key, position
+    INSERT INTO :schema.ready ({{delivery}}, position)
+    SELECT {{delivery}}, position
     FROM delivery
     WHERE due_at <= now
     ORDER BY position, handler_key
     ON CONFLICT DO NOTHING
 ),
 made_waiting AS (
-    INSERT INTO :schema.waiting (
-        message_id, handler_key, version, priority, due_at, reason, tenant, ordering_key, concurrency_key
-    )
-    SELECT message_id, handler_key, version, priority, due_at, 'delay', tenant, ordering_key, concurrency_key
+    INSERT INTO :schema.waiting ({{delivery}}, due_at, reason)
+    SELECT {{delivery}}, due_at, 'delay'
     FROM delivery
     WHERE due_at > now
     ON CONFLICT DO NOTHING

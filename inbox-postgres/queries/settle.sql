@@ -37,12 +37,8 @@ done AS (
     WHERE place = 'done'
 ),
 waiting AS (
-    INSERT INTO :schema.waiting (
-        message_id, handler_key, version, priority, attempts, due_at, reason, error, tenant, ordering_key,
-        concurrency_key, position, carry
-    )
-    SELECT message_id, handler_key, version, priority, attempts, clock.now + after, 'retry', error, tenant,
-           ordering_key, concurrency_key, position, carried
+    INSERT INTO :schema.waiting ({{delivery}}, position, attempts, carry, due_at, reason, error)
+    SELECT {{delivery}}, position, attempts, carried, clock.now + after, 'retry', error
     FROM clock, mine
     WHERE place = 'waiting'
     ON CONFLICT DO NOTHING
@@ -57,12 +53,8 @@ dead AS (
     ON CONFLICT DO NOTHING
 ),
 returned AS (
-    INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    INSERT INTO :schema.ready ({{delivery}}, position, attempts, crashes, carry)
+    SELECT {{delivery}}, position, attempts, crashes, carry
     FROM mine
     WHERE place = 'ready'
     ORDER BY turn
@@ -79,4 +71,5 @@ attempt AS (
     WHERE wished IN ('waiting', 'dead') AND word IS DISTINCT FROM 'orphaned'
     ORDER BY nth
 )
-{{answer}}
+SELECT nth, cancelled FROM mine
+{{check}}

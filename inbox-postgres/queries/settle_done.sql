@@ -21,4 +21,5 @@ done AS (
     SELECT message_id, handler_key, word, attempt, greatest(clock.now - leased_at, interval '0'), clock.now
     FROM clock, mine
 )
-{{answer}}
+SELECT nth, false FROM mine
+{{check}}

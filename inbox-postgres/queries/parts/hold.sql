@@ -9,10 +9,9 @@ leased AS (
 ),
 held AS (
     INSERT INTO :schema.held (
-        lease_id, message_id, leased_at, version, attempt, crashes, priority, limited, blocks, handler_key,
-        first_key, tenant, ordering_key, concurrency_key, position, carry
+        {{delivery}}, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT $lease, message_id, clock.now, version, attempts + 1, crashes, priority, $limited::boolean,
-           $blocks::boolean, handler_key, first.key, tenant, ordering_key, concurrency_key, position, carry
+    SELECT {{delivery}}, position, attempts + 1, crashes, carry, $lease, clock.now, $limited::boolean, $blocks::boolean,
+           first.key
     FROM clock, first, taken
 )

@@ -2,12 +2,8 @@ woken AS (
     DELETE FROM :schema.waiting WHERE ctid = ANY (ARRAY(SELECT row FROM next)) RETURNING *
 ),
 made_ready AS (
-    INSERT INTO :schema.ready (
-        handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-        position, carry
-    )
-    SELECT handler_key, priority, version, message_id, attempts, crashes, tenant, ordering_key, concurrency_key,
-           position, carry
+    INSERT INTO :schema.ready ({{delivery}}, position, attempts, crashes, carry)
+    SELECT {{delivery}}, position, attempts, crashes, carry
     FROM woken
     ORDER BY position
 )

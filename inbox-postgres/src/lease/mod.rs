@@ -23,6 +23,7 @@ use crate::PostgresStore;
 use crate::wake::RenewerApart;
 
 use claimed::Claimed;
+pub(crate) use parameters::ClaimParameters;
 use renew::renew;
 
 impl LeaseStore for PostgresStore {

@@ -19,31 +19,57 @@ pub(super) struct Window<'a> {
     pub(super) size: u32,
 }
 
-/// What the statements of one claim are given, by name.
-pub(super) struct ClaimParameters<'a> {
-    now: Option<Moment>,
-    lease: Uuid,
-    host: &'a str,
-    handler_key: &'a str,
-    levels: &'a [i16],
-    scan_levels: Vec<i16>,
-    scan_versions: Vec<i32>,
-    scan_lows: Vec<i64>,
-    lane_lows: Vec<i64>,
-    window: i64,
-    limit: i64,
-    lanes: i64,
-    length: i64,
-    max_crashes: i32,
-    duration: Span,
-    limited: bool,
-    blocks: bool,
-    fleet: Option<i32>,
-    per_key: Option<i32>,
-    quarantined: Option<bool>,
-    read_keys: Vec<&'a str>,
-    read_versions: Vec<i32>,
-    tenants: Option<Vec<&'a str>>,
+/// A struct of parameters, each by the name that statements have for it.
+macro_rules! parameters {
+    ($(#[$doc:meta])* struct $name:ident<$life:lifetime> { $($parameter:ident: $type:ty),* $(,)? }) => {
+        $(#[$doc])*
+        pub(crate) struct $name<$life> { $($parameter: $type),* }
+
+        impl $name<'_> {
+            pub(crate) const NAMES: &'static [&'static str] = &[$(stringify!($parameter)),*];
+
+            /// The values of these parameters.
+            pub(super) fn of(&self, names: &[&str]) -> Vec<&dyn Parameter> {
+                let value = |name: &&str| -> Option<&dyn Parameter> {
+                    match *name {
+                        $(stringify!($parameter) => Some(&self.$parameter),)*
+                        // No statement is made with another one.
+                        _ => None,
+                    }
+                };
+                names.iter().filter_map(value).collect()
+            }
+        }
+    };
+}
+
+parameters! {
+    /// What the statements of one claim are given, by name.
+    struct ClaimParameters<'a> {
+        now: Option<Moment>,
+        lease: Uuid,
+        host: &'a str,
+        handler_key: &'a str,
+        levels: &'a [i16],
+        scan_levels: Vec<i16>,
+        scan_versions: Vec<i32>,
+        scan_lows: Vec<i64>,
+        lane_lows: Vec<i64>,
+        window: i64,
+        limit: i64,
+        lanes: i64,
+        length: i64,
+        max_crashes: i32,
+        duration: Span,
+        limited: bool,
+        blocks: bool,
+        fleet: Option<i32>,
+        per_key: Option<i32>,
+        quarantined: Option<bool>,
+        read_keys: Vec<&'a str>,
+        read_versions: Vec<i32>,
+        tenants: Option<Vec<&'a str>>,
+    }
 }
 
 impl<'a> ClaimParameters<'a> {
@@ -93,40 +119,6 @@ impl<'a> ClaimParameters<'a> {
             read_versions,
             tenants: tenants(request),
         }
-    }
-
-    /// The values of these parameters.
-    pub(super) fn of(&self, names: &[&str]) -> Vec<&dyn Parameter> {
-        let value = |name: &&str| -> Option<&dyn Parameter> {
-            Some(match *name {
-                "now" => &self.now,
-                "lease" => &self.lease,
-                "host" => &self.host,
-                "handler_key" => &self.handler_key,
-                "levels" => &self.levels,
-                "scan_levels" => &self.scan_levels,
-                "scan_versions" => &self.scan_versions,
-                "scan_lows" => &self.scan_lows,
-                "lane_lows" => &self.lane_lows,
-                "window" => &self.window,
-                "limit" => &self.limit,
-                "lanes" => &self.lanes,
-                "length" => &self.length,
-                "max_crashes" => &self.max_crashes,
-                "duration" => &self.duration,
-                "limited" => &self.limited,
-                "blocks" => &self.blocks,
-                "fleet" => &self.fleet,
-                "per_key" => &self.per_key,
-                "quarantined" => &self.quarantined,
-                "read_keys" => &self.read_keys,
-                "read_versions" => &self.read_versions,
-                "tenants" => &self.tenants,
-                // A name that is not here is not in the list that statements are made with either.
-                _ => return None,
-            })
-        };
-        names.iter().filter_map(value).collect()
     }
 }
 

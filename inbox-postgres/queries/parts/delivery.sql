@@ -1,0 +1,1 @@
+message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key
