@@ -43,12 +43,10 @@ pub(crate) fn unblock(connection: &Connection, lane: &Lane, now: Timestamp) -> R
 /// Brings back lanes that nobody would. Verbs are transactions, so this is for what was changed by hand.
 pub(crate) fn mend(connection: &Connection, limit: u32, now: Timestamp) -> Result<u64> {
     let (mut mended, mut lanes) = (0_u64, Touched::default());
-    for broken in [sql!("lanes_lost"), sql!("lanes_headless")] {
-        let mut select = connection.prepare_cached(broken)?;
-        for lane in select.query_map([limit], LaneName::read)? {
-            lanes.add(lane?);
-            mended += 1;
-        }
+    let mut lost = connection.prepare_cached(sql!("lanes_lost"))?;
+    for lane in lost.query_map([limit], LaneName::read)? {
+        lanes.add(lane?);
+        mended += 1;
     }
     lanes.hand_on(connection, now)?;
     if mended > 0 {

@@ -30,11 +30,22 @@ impl LaneName {
         front: &Moving,
         now: Timestamp,
     ) -> Result<bool> {
+        self.turn(connection, (front.id(), &front.handler_key), true, now)
+    }
+
+    /// Notes whose turn it is. Where a lease is to win the lane, it does so only if no other one holds any of it.
+    fn turn(
+        &self,
+        connection: &Connection,
+        (id, head_key): ([u8; 16], &str),
+        wins: bool,
+        now: Timestamp,
+    ) -> Result<bool> {
         let Self { first_key, tenant, ordering_key } = self;
-        let (id, head_key) = (front.id(), &front.handler_key);
-        let mut win = connection.prepare_cached(sql!("lane_win"))?;
-        let is_head = params![first_key, tenant, ordering_key, id, head_key, now.as_micros()];
-        Ok(win.execute(is_head)? > 0)
+        let mut turn = connection.prepare_cached(sql!("lane_head"))?;
+        let now = now.as_micros();
+        let head = params![first_key, tenant, ordering_key, id, head_key, now, wins];
+        Ok(turn.execute(head)? > 0)
     }
 
     /// Says anew whose turn it is, from where the deliveries of the lane are: this is the rule of the order. Answers
@@ -54,11 +65,7 @@ impl LaneName {
         match state.head {
             // A lane that nobody has begun is not in use.
             Some(_) if state.is_noted || (!state.has_row && state.ready.is_some()) => {}
-            Some((id, key)) => {
-                let mut turn = connection.prepare_cached(sql!("lane_turn"))?;
-                let head = params![first_key, tenant, ordering_key, id, key, now.as_micros()];
-                turn.execute(head)?;
-            }
+            Some((id, key)) => drop(self.turn(connection, (id, &key), false, now)?),
             None if state.has_row => {
                 connection.prepare_cached(sql!("lane_end"))?.execute(name)?;
             }
