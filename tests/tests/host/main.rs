@@ -8,6 +8,7 @@ mod control;
 mod drops;
 mod ends;
 mod everywhere;
+mod failover;
 mod fleet;
 mod harm;
 mod health;

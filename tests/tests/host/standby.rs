@@ -9,7 +9,7 @@ use inbox::testing::postgres::PostgresServer;
 
 use crate::kit::{Gate, PATIENCE, What, all_are, builder, health_is, schedule};
 
-async fn connect(config: &Config) -> Client {
+pub(crate) async fn connect(config: &Config) -> Client {
     let (client, connection) = config.connect(NoTls).await.unwrap();
     tokio::spawn(async move { connection.await.ok() });
     client
