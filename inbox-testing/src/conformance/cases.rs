@@ -137,6 +137,7 @@ macro_rules! __conformance_cases {
                 a_run_covers_all_keys_of_its_handler
                 a_run_ends_before_a_key_that_its_worker_does_not_serve
                 a_run_ends_before_a_version_that_its_worker_cannot_read
+                workers_of_different_versions_take_turns_in_the_middle_of_a_lane
                 a_quarantined_delivery_is_a_run_of_its_own
                 a_run_ends_before_a_quarantined_delivery
                 nobody_passes_one_of_a_run_that_is_tried_again
@@ -317,6 +318,7 @@ macro_rules! __conformance_cases {
                 the_limit_of_a_reclaim_holds
                 what_is_left_of_a_lease_is_reclaimed_next
                 of_a_run_nobody_knows_who_had_begun_and_then_the_first_that_is_held_is_accused
+                wherever_its_worker_vanishes_a_run_goes_on_from_there
                 of_several_runs_each_has_one_that_had_begun
                 a_run_that_is_reclaimed_in_pages_keeps_its_order
                 a_run_reclaimed_in_part_is_settled_to_its_end

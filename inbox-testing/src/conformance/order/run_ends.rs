@@ -1,7 +1,7 @@
 //! What a run ends before: the first delivery that this worker may not take with the others.
 
 use inbox_core::settle::Settlement;
-use inbox_core::store::{LeaseRequest, Wanted};
+use inbox_core::store::{LaneFilter, LeaseRequest, Wanted};
 
 use crate::conformance::TestDatabase;
 use crate::conformance::kit::{
@@ -69,6 +69,39 @@ pub async fn a_run_ends_before_a_version_that_its_worker_cannot_read(database: &
         newer.settled(one, DONE).await;
     }
     assert_eq!(ids(&run_of(&bench, 9).await), all[5..]);
+}
+
+pub async fn workers_of_different_versions_take_turns_in_the_middle_of_a_lane(
+    database: &dyn TestDatabase,
+) {
+    let bench = Bench::open(database).await;
+    let newer = bench.other(database, "host-2").await;
+    bench.register("pay", "charge").await;
+    let mut all = Vec::new();
+    for version in [1, 1, 2, 1, 2] {
+        let mut envelope = ordered("pay", "a");
+        envelope.message.version = version;
+        all.push(bench.accept_one(envelope).await);
+    }
+    let of_newer = Wanted { versions: vec![1, 2], ..running("charge", 9, 9, 1) };
+    let of_newer = || newer.lease_wanted(vec![of_newer.clone()]);
+    for (run, is_newer) in [(0..2, false), (2..3, true), (3..4, false), (4..5, true)] {
+        let held = match is_newer {
+            true => {
+                assert!(run_of(&bench, 9).await.is_empty(), "the next is of version 2");
+                of_newer().await
+            }
+            false => run_of(&bench, 9).await,
+        };
+        assert_eq!(ids(&held), all[run]);
+        for one in &held {
+            assert!(run_of(&bench, 9).await.is_empty(), "{:?} is held", one.id());
+            assert!(of_newer().await.is_empty(), "{:?} is held", one.id());
+            bench.settled(one, DONE).await;
+        }
+    }
+    assert!(bench.lanes(LaneFilter::default()).await.is_empty(), "the lane has ended");
+    assert_eq!(bench.mend(10).await, 0, "nothing was left behind");
 }
 
 pub async fn a_quarantined_delivery_is_a_run_of_its_own(database: &dyn TestDatabase) {

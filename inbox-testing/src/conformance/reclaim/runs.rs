@@ -1,6 +1,6 @@
 //! A worker that vanished in the middle of a run.
 
-use inbox_core::store::{DeliveryState, LeaseRequest, Wanted};
+use inbox_core::store::{DeliveryState, LaneFilter, LeaseRequest, Wanted};
 
 use crate::conformance::TestDatabase;
 use crate::conformance::kit::{
@@ -39,6 +39,42 @@ pub async fn of_a_run_nobody_knows_who_had_begun_and_then_the_first_that_is_held
     reclaimed.sort_by_key(|one| all.iter().position(|id| *id == one.message_id));
     let crashes: Vec<_> = reclaimed.iter().map(|one| one.crashes).collect();
     assert_eq!(crashes, [2, 1, 1, 0]);
+}
+
+pub async fn wherever_its_worker_vanishes_a_run_goes_on_from_there(database: &dyn TestDatabase) {
+    let mut bench = Bench::open(database).await;
+    bench.register("pay", "charge").await;
+    for settled in 0..=6 {
+        let all = accept_lane(&bench, 6).await;
+        let lost = run_of(&bench, 6).await;
+        assert_eq!(ids(&lost), all);
+        for one in &lost[..settled] {
+            bench.settled(one, DONE).await;
+        }
+        bench.pass(HOLD);
+        let other = bench.other(database, "host-2").await;
+        assert!(run_of(&other, 9).await.is_empty(), "not reclaimed yet: {settled} of 6");
+        assert_eq!(other.reclaim(10).await.returned(), 6 - settled as u64);
+        for one in &lost {
+            assert!(
+                bench.settle(one, DONE).await.is_err(),
+                "it is settled or lost: {settled} of 6"
+            );
+        }
+        let held = run_of(&other, 9).await;
+        assert_eq!(ids(&held), all[settled..], "{settled} of 6");
+        assert!(held.iter().all(|one| one.delivery.attempt == 1), "nothing was counted");
+        for one in &held {
+            assert!(run_of(&bench, 9).await.is_empty(), "some are held: {settled} of 6");
+            other.settled(one, DONE).await;
+        }
+        assert!(bench.lanes(LaneFilter::default()).await.is_empty(), "{settled} of 6");
+        for id in all {
+            let found = bench.delivery(id).await;
+            assert_eq!((found.state, found.attempts), (DeliveryState::Completed, 1));
+        }
+    }
+    assert_eq!(bench.mend(10).await, 0, "nothing was left behind");
 }
 
 pub async fn of_several_runs_each_has_one_that_had_begun(database: &dyn TestDatabase) {
