@@ -789,9 +789,9 @@ taken AS MATERIALIZED (
     FROM was_waiting
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
     SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $7::integer,
-           min(clock.now) + $8::interval
+           min(clock.now) + $8::interval, NULL
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -913,7 +913,7 @@ crowded AS MATERIALIZED (
         FROM stays WHERE is_first AND is_mine
     ) AS head
     WHERE concurrency_key IS NOT NULL
-      AND nth > $11 - inbox.held_units((SELECT key FROM first), tenant, concurrency_key)
+      AND nth > $11 - inbox.permits_used((SELECT key FROM first), tenant, concurrency_key)
 ),
 parked AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *
@@ -951,9 +951,9 @@ taken AS MATERIALIZED (
     FROM was_waiting
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
     SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $7::integer,
-           min(clock.now) + $8::interval
+           min(clock.now) + $8::interval, NULL
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -1051,9 +1051,9 @@ taken AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
     SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
-           min(clock.now) + $12::interval
+           min(clock.now) + $12::interval, NULL
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -1132,9 +1132,9 @@ taken AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
     SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
-           min(clock.now) + $12::interval
+           min(clock.now) + $12::interval, NULL
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -1172,7 +1172,7 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS message ON true;
 
--- statement: claim_limited(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, max_crashes, duration, limited, blocks, fleet, per_key)
+-- statement: claim_limited(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, lanes, length, max_crashes, duration, limited, blocks, fleet, per_key)
 -- ready → held, as claim.sql does, for a handler with limits. What exceeds the limit of its key goes to waiting.
 -- The answer also says what became of what was looked at and not taken.
 WITH clock AS MATERIALIZED (
@@ -1182,6 +1182,25 @@ first AS MATERIALIZED (
     SELECT coalesce((
         SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
     ), $4) AS key
+),
+-- How many deliveries without an ordering key may be taken: what the limit of the fleet and the lanes that were won
+-- leave. Where there is no other limit, a permit is for several deliveries, of which the worker runs one at a time.
+room AS MATERIALIZED (
+    SELECT CASE WHEN one.is_shared THEN one.permits END::integer AS permits,
+           CASE
+               WHEN one.is_shared THEN least($11::bigint, one.permits * $13::bigint)
+               ELSE one.permits
+           END AS deliveries
+    FROM (
+        SELECT $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+               -- Nobody counts what is used where the fleet has no limit.
+               greatest(least(
+                   $11,
+                   CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
+                   CASE WHEN $18 IS NOT NULL THEN $12::bigint END
+               ) - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2), 0) AS permits
+        FROM first
+    ) AS one
 ),
 -- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
 -- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
@@ -1199,50 +1218,33 @@ found AS MATERIALIZED (
             WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
               AND seq > scan.low 
             ORDER BY seq
-            LIMIT (SELECT CASE
-                WHEN $17::integer IS NOT NULL THEN $10::bigint
-                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
+            LIMIT (SELECT CASE WHEN $19 IS NOT NULL THEN $10::bigint ELSE deliveries END FROM room)
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT (SELECT CASE
-                WHEN $17::integer IS NOT NULL THEN $10::bigint
-                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
+        LIMIT (SELECT CASE WHEN $19 IS NOT NULL THEN $10::bigint ELSE deliveries END FROM room)
     ) AS one
-    LIMIT (SELECT CASE
-                WHEN $17::integer IS NOT NULL THEN $10::bigint
-                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
+    LIMIT (SELECT CASE WHEN $19 IS NOT NULL THEN $10::bigint ELSE deliveries END FROM room)
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
--- can be counted. A lane that was won counts, although nothing of it is held yet.
+-- can be counted.
 ranked AS MATERIALIZED (
     SELECT row, tenant, concurrency_key, turn,
            row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $17::integer IS NOT NULL AND concurrency_key IS NOT NULL
-                THEN inbox.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
+           CASE WHEN $19 IS NOT NULL AND concurrency_key IS NOT NULL
+                THEN inbox.permits_used((SELECT key FROM first), tenant, concurrency_key) END AS held
     FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth
     FROM ranked
-    WHERE $17 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $17 - held
+    WHERE $19 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $19 - held
 ),
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE nth <= (
-        -- Nobody counts what is held where the fleet has no limit.
-        SELECT least($11, CASE WHEN $16::integer IS NOT NULL THEN $16 - inbox.held_units(first.key) END)
-               - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2)
-        FROM first
-    )
+    WHERE nth <= (SELECT deliveries FROM room)
 ),
 -- Only behind one that is held: whoever ends that wakes it.
 crowded AS MATERIALIZED (
@@ -1265,9 +1267,9 @@ taken AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM granted)) RETURNING *
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $12::integer,
-           min(clock.now) + $13::interval
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $14::integer,
+           min(clock.now) + $15::interval, (SELECT permits FROM room)
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -1277,7 +1279,7 @@ held AS (
     INSERT INTO inbox.held (
         message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $14::boolean, $15::boolean,
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $16::boolean, $17::boolean,
            first.key
     FROM clock, first, taken
 ),
@@ -1306,7 +1308,8 @@ SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, take
         LIMIT 1
     ) AS one
     LIMIT 1
-) AS has_lanes, taken.fate
+) AS has_lanes, taken.fate,
+       (SELECT permits FROM room) AS permits
 FROM clock
 LEFT JOIN answer AS taken ON true
 LEFT JOIN LATERAL (
@@ -1397,7 +1400,7 @@ fit AS MATERIALIZED (
      WHERE is_free
      ORDER BY turn
      LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
-         $12 - (SELECT inbox.held_units(first.key) FROM first), 0)) END)
+         $12 - (SELECT inbox.permits_used(first.key) FROM first), 0)) END)
     UNION ALL
     SELECT ARRAY[array_position($4::smallint[], level), seq], NULL, NULL, NULL FROM found
     ORDER BY turn
@@ -1543,9 +1546,9 @@ taken AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
     SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
-           min(clock.now) + $12::interval
+           min(clock.now) + $12::interval, NULL
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -1624,9 +1627,9 @@ taken AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
     SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
-           min(clock.now) + $12::interval
+           min(clock.now) + $12::interval, NULL
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -1664,7 +1667,7 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS message ON true;
 
--- statement: claim_limited_tenants(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
+-- statement: claim_limited_tenants(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, lanes, length, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
 -- ready → held, as claim.sql does, for a handler with limits. What exceeds the limit of its key goes to waiting.
 -- The answer also says what became of what was looked at and not taken.
 WITH clock AS MATERIALIZED (
@@ -1675,6 +1678,25 @@ first AS MATERIALIZED (
         SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
     ), $4) AS key
 ),
+-- How many deliveries without an ordering key may be taken: what the limit of the fleet and the lanes that were won
+-- leave. Where there is no other limit, a permit is for several deliveries, of which the worker runs one at a time.
+room AS MATERIALIZED (
+    SELECT CASE WHEN one.is_shared THEN one.permits END::integer AS permits,
+           CASE
+               WHEN one.is_shared THEN least($11::bigint, one.permits * $13::bigint)
+               ELSE one.permits
+           END AS deliveries
+    FROM (
+        SELECT $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+               -- Nobody counts what is used where the fleet has no limit.
+               greatest(least(
+                   $11,
+                   CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
+                   CASE WHEN $18 IS NOT NULL THEN $12::bigint END
+               ) - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2), 0) AS permits
+        FROM first
+    ) AS one
+),
 -- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
 -- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
 -- enough was found are not looked at. By version, so that what nobody here reads costs nothing to pass by.
@@ -1684,57 +1706,40 @@ found AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT ready.*
         FROM unnest($6::smallint[], $7::integer[], $8::bigint[])
-            AS scan (level, version, low) CROSS JOIN unnest($18::text[]) AS served (tenant)
+            AS scan (level, version, low) CROSS JOIN unnest($20::text[]) AS served (tenant)
         CROSS JOIN LATERAL (
             SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
             WHERE handler_key = $4 COLLATE "C" AND NOT ordered AND level = scan.level AND version = scan.version
               AND seq > scan.low AND tenant = served.tenant AND tenant <> ''
             ORDER BY seq
-            LIMIT (SELECT CASE
-                WHEN $17::integer IS NOT NULL THEN $10::bigint
-                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
+            LIMIT (SELECT CASE WHEN $19 IS NOT NULL THEN $10::bigint ELSE deliveries END FROM room)
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT (SELECT CASE
-                WHEN $17::integer IS NOT NULL THEN $10::bigint
-                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
+        LIMIT (SELECT CASE WHEN $19 IS NOT NULL THEN $10::bigint ELSE deliveries END FROM room)
     ) AS one
-    LIMIT (SELECT CASE
-                WHEN $17::integer IS NOT NULL THEN $10::bigint
-                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
+    LIMIT (SELECT CASE WHEN $19 IS NOT NULL THEN $10::bigint ELSE deliveries END FROM room)
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
--- can be counted. A lane that was won counts, although nothing of it is held yet.
+-- can be counted.
 ranked AS MATERIALIZED (
     SELECT row, tenant, concurrency_key, turn,
            row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $17::integer IS NOT NULL AND concurrency_key IS NOT NULL
-                THEN inbox.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
+           CASE WHEN $19 IS NOT NULL AND concurrency_key IS NOT NULL
+                THEN inbox.permits_used((SELECT key FROM first), tenant, concurrency_key) END AS held
     FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth
     FROM ranked
-    WHERE $17 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $17 - held
+    WHERE $19 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $19 - held
 ),
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE nth <= (
-        -- Nobody counts what is held where the fleet has no limit.
-        SELECT least($11, CASE WHEN $16::integer IS NOT NULL THEN $16 - inbox.held_units(first.key) END)
-               - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2)
-        FROM first
-    )
+    WHERE nth <= (SELECT deliveries FROM room)
 ),
 -- Only behind one that is held: whoever ends that wakes it.
 crowded AS MATERIALIZED (
@@ -1757,9 +1762,9 @@ taken AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM granted)) RETURNING *
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $12::integer,
-           min(clock.now) + $13::interval
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $14::integer,
+           min(clock.now) + $15::interval, (SELECT permits FROM room)
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -1769,7 +1774,7 @@ held AS (
     INSERT INTO inbox.held (
         message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $14::boolean, $15::boolean,
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $16::boolean, $17::boolean,
            first.key
     FROM clock, first, taken
 ),
@@ -1798,7 +1803,8 @@ SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, take
         LIMIT 1
     ) AS one
     LIMIT 1
-) AS has_lanes, taken.fate
+) AS has_lanes, taken.fate,
+       (SELECT permits FROM room) AS permits
 FROM clock
 LEFT JOIN answer AS taken ON true
 LEFT JOIN LATERAL (
@@ -1889,7 +1895,7 @@ fit AS MATERIALIZED (
      WHERE is_free
      ORDER BY turn
      LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
-         $12 - (SELECT inbox.held_units(first.key) FROM first), 0)) END)
+         $12 - (SELECT inbox.permits_used(first.key) FROM first), 0)) END)
     UNION ALL
     SELECT ARRAY[array_position($4::smallint[], level), seq], NULL, NULL, NULL FROM found
     ORDER BY turn
@@ -2035,9 +2041,9 @@ taken AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
     SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
-           min(clock.now) + $12::interval
+           min(clock.now) + $12::interval, NULL
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -2116,9 +2122,9 @@ taken AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM found)) RETURNING *
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
     SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $11::integer,
-           min(clock.now) + $12::interval
+           min(clock.now) + $12::interval, NULL
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -2156,7 +2162,7 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS message ON true;
 
--- statement: claim_limited_tenants_and_none(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
+-- statement: claim_limited_tenants_and_none(now, lease, host, handler_key, levels, scan_levels, scan_versions, scan_lows, lane_lows, window, limit, lanes, length, max_crashes, duration, limited, blocks, fleet, per_key, tenants)
 -- ready → held, as claim.sql does, for a handler with limits. What exceeds the limit of its key goes to waiting.
 -- The answer also says what became of what was looked at and not taken.
 WITH clock AS MATERIALIZED (
@@ -2166,6 +2172,25 @@ first AS MATERIALIZED (
     SELECT coalesce((
         SELECT nullif(route.first_key, '') FROM inbox.route AS route WHERE route.handler_key = $4 LIMIT 1
     ), $4) AS key
+),
+-- How many deliveries without an ordering key may be taken: what the limit of the fleet and the lanes that were won
+-- leave. Where there is no other limit, a permit is for several deliveries, of which the worker runs one at a time.
+room AS MATERIALIZED (
+    SELECT CASE WHEN one.is_shared THEN one.permits END::integer AS permits,
+           CASE
+               WHEN one.is_shared THEN least($11::bigint, one.permits * $13::bigint)
+               ELSE one.permits
+           END AS deliveries
+    FROM (
+        SELECT $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+               -- Nobody counts what is used where the fleet has no limit.
+               greatest(least(
+                   $11,
+                   CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
+                   CASE WHEN $18 IS NOT NULL THEN $12::bigint END
+               ) - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2), 0) AS permits
+        FROM first
+    ) AS one
 ),
 -- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
 -- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
@@ -2181,52 +2206,35 @@ found AS MATERIALIZED (
             SELECT ctid AS row, seq, level, ready.version, ready.tenant, concurrency_key
             FROM inbox.ready AS ready
             WHERE handler_key = $4  AND NOT ordered AND level = scan.level AND version = scan.version
-              AND seq > scan.low AND tenant = ANY ($18)
+              AND seq > scan.low AND tenant = ANY ($20)
             ORDER BY seq
-            LIMIT (SELECT CASE
-                WHEN $17::integer IS NOT NULL THEN $10::bigint
-                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
+            LIMIT (SELECT CASE WHEN $19 IS NOT NULL THEN $10::bigint ELSE deliveries END FROM room)
             FOR UPDATE SKIP LOCKED
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT (SELECT CASE
-                WHEN $17::integer IS NOT NULL THEN $10::bigint
-                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
+        LIMIT (SELECT CASE WHEN $19 IS NOT NULL THEN $10::bigint ELSE deliveries END FROM room)
     ) AS one
-    LIMIT (SELECT CASE
-                WHEN $17::integer IS NOT NULL THEN $10::bigint
-                ELSE greatest(least($11::bigint, $16::integer - inbox.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes)
+    LIMIT (SELECT CASE WHEN $19 IS NOT NULL THEN $10::bigint ELSE deliveries END FROM room)
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
--- can be counted. A lane that was won counts, although nothing of it is held yet.
+-- can be counted.
 ranked AS MATERIALIZED (
     SELECT row, tenant, concurrency_key, turn,
            row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $17::integer IS NOT NULL AND concurrency_key IS NOT NULL
-                THEN inbox.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
+           CASE WHEN $19 IS NOT NULL AND concurrency_key IS NOT NULL
+                THEN inbox.permits_used((SELECT key FROM first), tenant, concurrency_key) END AS held
     FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth
     FROM ranked
-    WHERE $17 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $17 - held
+    WHERE $19 IS NULL OR concurrency_key IS NULL OR nth_of_key <= $19 - held
 ),
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE nth <= (
-        -- Nobody counts what is held where the fleet has no limit.
-        SELECT least($11, CASE WHEN $16::integer IS NOT NULL THEN $16 - inbox.held_units(first.key) END)
-               - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2)
-        FROM first
-    )
+    WHERE nth <= (SELECT deliveries FROM room)
 ),
 -- Only behind one that is held: whoever ends that wakes it.
 crowded AS MATERIALIZED (
@@ -2249,9 +2257,9 @@ taken AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT row FROM granted)) RETURNING *
 ),
 leased AS (
-    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at)
-    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $12::integer,
-           min(clock.now) + $13::interval
+    INSERT INTO inbox.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
+    SELECT $2, $3::text, $4, count(*) = 1 AND min(crashes) >= 2, $14::integer,
+           min(clock.now) + $15::interval, (SELECT permits FROM room)
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.
@@ -2261,7 +2269,7 @@ held AS (
     INSERT INTO inbox.held (
         message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempt, crashes, carry, lease_id, leased_at, limited, blocks, first_key
     )
-    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $14::boolean, $15::boolean,
+    SELECT message_id, handler_key, version, priority, tenant, ordering_key, concurrency_key, position, attempts + 1, crashes, carry, $2, clock.now, $16::boolean, $17::boolean,
            first.key
     FROM clock, first, taken
 ),
@@ -2290,7 +2298,8 @@ SELECT $2::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, take
         LIMIT 1
     ) AS one
     LIMIT 1
-) AS has_lanes, taken.fate
+) AS has_lanes, taken.fate,
+       (SELECT permits FROM room) AS permits
 FROM clock
 LEFT JOIN answer AS taken ON true
 LEFT JOIN LATERAL (
@@ -2381,7 +2390,7 @@ fit AS MATERIALIZED (
      WHERE is_free
      ORDER BY turn
      LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
-         $12 - (SELECT inbox.held_units(first.key) FROM first), 0)) END)
+         $12 - (SELECT inbox.permits_used(first.key) FROM first), 0)) END)
     UNION ALL
     SELECT ARRAY[array_position($4::smallint[], level), seq], NULL, NULL, NULL FROM found
     ORDER BY turn

@@ -2,22 +2,32 @@ use std::fs::File;
 
 use anyhow::{Context as _, Result, bail};
 
-const USAGE: &str = "--quick [--peers none] [--json FILE], or --recovery";
+const USAGE: &str = "--quick [--only PART,PART] [--peers none] [--json FILE], or --recovery";
+
+/// What the quick benchmark measures, in its order.
+const PARTS: [&str; 10] = [
+    "schedule", "drain", "host", "lanes", "limits", "effects", "pickup", "beside", "pinned",
+    "sqlite",
+];
 
 /// What was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Arguments {
     is_recovery: bool,
+    /// All parts, if none are named.
+    only: Vec<String>,
     json: Option<String>,
 }
 
 impl Arguments {
     pub(crate) fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let (mut json, mut is_quick, mut is_recovery) = (None, false, false);
+        let mut only = Vec::new();
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--quick" => is_quick = true,
                 "--recovery" => is_recovery = true,
+                "--only" => only = parts(arguments.next().as_deref())?,
                 "--peers" => match arguments.next().as_deref() {
                     Some("none") => {}
                     _ => bail!("there are no peers to run yet: write `--peers none`"),
@@ -32,15 +42,20 @@ impl Arguments {
         if is_quick == is_recovery {
             bail!("there are two benchmarks, one at a time: write {USAGE}");
         }
-        if is_recovery && json.is_some() {
-            bail!("`--json` is for the quick benchmark: write {USAGE}");
+        if is_recovery && (json.is_some() || !only.is_empty()) {
+            bail!("`--json` and `--only` are for the quick benchmark: write {USAGE}");
         }
-        Ok(Self { is_recovery, json })
+        Ok(Self { is_recovery, only, json })
     }
 
     /// Whether to measure how fast the work of a vanished worker is done by others, and nothing else.
     pub(crate) fn is_recovery(&self) -> bool {
         self.is_recovery
+    }
+
+    /// Whether a part is measured.
+    pub(crate) fn has(&self, part: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|one| one == part)
     }
 
     /// Where the figures go besides the screen.
@@ -55,6 +70,15 @@ impl Arguments {
     }
 }
 
+/// Parts by their names.
+fn parts(named: Option<&str>) -> Result<Vec<String>> {
+    let parts: Vec<_> = named.unwrap_or_default().split(',').map(str::to_owned).collect();
+    if let Some(unknown) = parts.iter().find(|part| !PARTS.contains(&part.as_str())) {
+        bail!("`--only` knows no part `{unknown}`: write one or more of {}", PARTS.join(","));
+    }
+    Ok(parts)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,10 +90,13 @@ mod tests {
     #[test]
     fn the_options_come_in_any_order() {
         let json = Some("figures.json".to_owned());
-        let quick = |json| Ok(Arguments { is_recovery: false, json });
+        let quick = |json| Ok(Arguments { is_recovery: false, only: Vec::new(), json });
         assert_eq!(read("--quick"), quick(None));
         assert_eq!(read("--json figures.json --peers none --quick"), quick(json));
-        assert_eq!(read("--recovery"), Ok(Arguments { is_recovery: true, json: None }));
+        let (recovery, only) = (read("--recovery").unwrap(), read("--quick --only lanes,limits"));
+        assert!(recovery.is_recovery && recovery.has("lanes"));
+        let has = ["schedule", "lanes", "limits"].map(|part| only.as_ref().unwrap().has(part));
+        assert_eq!(has, [false, true, true]);
     }
 
     #[test]
@@ -77,7 +104,10 @@ mod tests {
         for (line, answer) in [
             ("", "one at a time: write --quick"),
             ("--quick --recovery", "one at a time: write --quick"),
-            ("--recovery --json figures.json", "`--json` is for the quick benchmark"),
+            ("--recovery --json figures.json", "are for the quick benchmark"),
+            ("--recovery --only lanes", "are for the quick benchmark"),
+            ("--quick --only lane", "knows no part `lane`: write one or more of schedule,drain"),
+            ("--quick --only", "knows no part ``"),
             ("--quick --fast", "cannot understand `--fast`: write --quick"),
             ("--quick --peers", "write `--peers none`"),
             ("--quick --peers all", "write `--peers none`"),

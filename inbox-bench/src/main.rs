@@ -67,20 +67,21 @@ async fn run() -> Result<()> {
     let began = Instant::now();
     for round in 0..ROUNDS {
         let round_began = Instant::now();
-        schedule::one_by_one(&place, round, &mut report).await?;
-        schedule::by_sixteen(&place, round, &mut report).await?;
-        schedule::by_thousand(&place, round, &mut report).await?;
-        drain::plain(&place, round, &mut report).await?;
-        host::drain(&place, round, &mut report).await?;
+        let (place, report) = (&place, &mut report);
+        let has = |part: &str| arguments.has(part);
+        if has("schedule") {
+            schedule::one_by_one(place, round, report).await?;
+            schedule::by_sixteen(place, round, report).await?;
+            schedule::by_thousand(place, round, report).await?;
+        }
+        if has("drain") {
+            drain::plain(place, round, report).await?;
+        }
+        if has("host") {
+            host::drain(place, round, report).await?;
+        }
         if round < LONG_ROUNDS {
-            drain::while_a_transaction_is_open(&place, round, &mut report).await?;
-            lane::drain(&place, round, &mut report).await?;
-            limit::drain(&place, &mut report).await?;
-            effect::in_a_transaction(&place, round, &mut report).await?;
-            pickup::at_a_steady_pace(&place, round, &mut report).await?;
-            beside::a_deep_lane(&place, &mut report).await?;
-            pinned::drain(&place, &mut report).await?;
-            sqlite::drain(&mut report).await?;
+            long(place, round, report, &arguments).await?;
         }
         if began.elapsed() + round_began.elapsed() > LIMIT {
             break;
@@ -89,6 +90,41 @@ async fn run() -> Result<()> {
     print!("{report}");
     if let Some(json) = json {
         serde_json::to_writer_pretty(json, &report.json())?;
+    }
+    Ok(())
+}
+
+/// A round of what takes long.
+async fn long(
+    place: &Place,
+    round: usize,
+    report: &mut Report,
+    arguments: &Arguments,
+) -> Result<()> {
+    let has = |part: &str| arguments.has(part);
+    if has("drain") {
+        drain::while_a_transaction_is_open(place, round, report).await?;
+    }
+    if has("lanes") {
+        lane::drain(place, round, report).await?;
+    }
+    if has("limits") {
+        limit::drain(place, report).await?;
+    }
+    if has("effects") {
+        effect::in_a_transaction(place, round, report).await?;
+    }
+    if has("pickup") {
+        pickup::at_a_steady_pace(place, round, report).await?;
+    }
+    if has("beside") {
+        beside::a_deep_lane(place, report).await?;
+    }
+    if has("pinned") {
+        pinned::drain(place, report).await?;
+    }
+    if has("sqlite") {
+        sqlite::drain(report).await?;
     }
     Ok(())
 }

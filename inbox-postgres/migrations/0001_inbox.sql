@@ -100,6 +100,7 @@ CREATE TABLE :schema.lease (
     max_crashes     integer     NOT NULL,
     expires_at      timestamptz NOT NULL,
     reclaimed       boolean     NOT NULL DEFAULT false,
+    permits         integer,
     CONSTRAINT lease_pkey PRIMARY KEY (id)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000,
         autovacuum_vacuum_cost_delay = 0);
@@ -112,6 +113,7 @@ COMMENT ON COLUMN :schema.lease.alone IS 'Whether it is of one quarantined deliv
 COMMENT ON COLUMN :schema.lease.max_crashes IS 'A delivery is dead once so many workers in a row have vanished with it.';
 COMMENT ON COLUMN :schema.lease.expires_at IS 'From then on, whoever wants may reclaim what is held under it. Until someone has, it holds.';
 COMMENT ON COLUMN :schema.lease.reclaimed IS 'Whether a part of it was reclaimed: it is not renewed any more, and the rest is reclaimed next.';
+COMMENT ON COLUMN :schema.lease.permits IS 'So many of its deliveries without an ordering key run at once, and so many permits of the fleet''s limit they use; one each, where it is NULL.';
 
 CREATE TABLE :schema.held (
     lease_id        uuid        NOT NULL,
@@ -444,20 +446,23 @@ LANGUAGE sql STABLE AS $$
     LIMIT most
 $$;
 
--- How many units of its limit for the fleet a handler has in use: a run is one.
-CREATE FUNCTION :schema.held_units(first text) RETURNS bigint
+-- How many permits of its limit for the fleet a handler uses: a run uses one, and what a lease holds besides no more
+-- than it was given.
+CREATE FUNCTION :schema.permits_used(first text) RETURNS bigint
 LANGUAGE sql STABLE AS $$
-    SELECT count(*)
+    SELECT coalesce(sum(CASE WHEN one.ordering_key IS NULL THEN least(one.count, (
+               SELECT lease.permits FROM :schema.lease AS lease WHERE lease.id = one.lease_id LIMIT 1
+           )) ELSE 1 END), 0)::bigint
     FROM (
-        SELECT DISTINCT held.lease_id, held.tenant, held.ordering_key,
-               CASE WHEN held.ordering_key IS NULL THEN held.message_id END
+        SELECT held.lease_id, held.ordering_key, count(*)
         FROM :schema.held AS held
         WHERE held.limited AND held.first_key = first
-    ) AS unit
+        GROUP BY held.lease_id, held.ordering_key, CASE WHEN held.ordering_key IS NOT NULL THEN held.tenant END
+    ) AS one
 $$;
 
 -- The same of its limit for one concurrency key.
-CREATE FUNCTION :schema.held_units(first text, of_tenant text, of_key text) RETURNS bigint
+CREATE FUNCTION :schema.permits_used(first text, of_tenant text, of_key text) RETURNS bigint
 LANGUAGE sql STABLE AS $$
     SELECT count(*)
     FROM (
@@ -466,7 +471,7 @@ LANGUAGE sql STABLE AS $$
         FROM :schema.held AS held
         WHERE held.limited AND held.first_key = first AND held.tenant = of_tenant
           AND held.concurrency_key = of_key
-    ) AS unit
+    ) AS used
 $$;
 
 -- Raises an error, and so ends the transaction of a handler whose delivery is another worker's by now, or
@@ -483,5 +488,5 @@ END
 $$;
 
 -- Everyone may call a new function unless that is taken away.
-REVOKE EXECUTE ON FUNCTION :schema.first_key, :schema.lane_next, :schema.held_units(text),
-    :schema.held_units(text, text, text), :schema.must_settle FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION :schema.first_key, :schema.lane_next, :schema.permits_used(text),
+    :schema.permits_used(text, text, text), :schema.must_settle FROM PUBLIC;

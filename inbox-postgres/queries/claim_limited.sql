@@ -4,6 +4,7 @@ WITH clock AS MATERIALIZED (
     SELECT coalesce($now::timestamptz, clock_timestamp()) AS now
 ),
 {{first}},
+{{room}},
 {{found}},
 {{limited}},
 taken AS (
@@ -23,7 +24,8 @@ answer AS MATERIALIZED (
     WHERE row NOT IN (SELECT row FROM granted)
 )
 SELECT $lease::uuid AS claim, clock.now, taken.seq, taken.level, taken.version, taken.attempt, taken.crashes,
-       taken.carry, taken.handler_key, taken.message_id, message.*, {{has_lanes}}, taken.fate
+       taken.carry, taken.handler_key, taken.message_id, message.*, {{has_lanes}}, taken.fate,
+       (SELECT permits FROM room) AS permits
 FROM clock
 LEFT JOIN answer AS taken ON true
 LEFT JOIN LATERAL {{message}} ON taken.fate = 'taken'

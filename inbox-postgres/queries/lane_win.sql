@@ -29,7 +29,7 @@ fit AS MATERIALIZED (
      WHERE is_free
      ORDER BY turn
      LIMIT CASE WHEN $fleet::integer IS NULL THEN $lanes::bigint ELSE least($lanes, greatest(
-         $fleet - (SELECT :schema.held_units(first.key) FROM first), 0)) END)
+         $fleet - (SELECT :schema.permits_used(first.key) FROM first), 0)) END)
     UNION ALL
     SELECT ARRAY[array_position($levels::smallint[], level), seq], NULL, NULL, NULL FROM found
     ORDER BY turn

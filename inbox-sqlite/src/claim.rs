@@ -79,6 +79,7 @@ impl Claim<'_> {
             quarantined,
             leased_at: self.now,
             expires_at,
+            permits: None,
             deliveries: Vec::new(),
             unreadable: Vec::new(),
         })

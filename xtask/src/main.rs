@@ -25,8 +25,9 @@ cargo xtask ci              what must pass before a change lands: fmt, clippy, d
 cargo xtask link            duplicate keys across crates, in every profile (`test` takes two)
 cargo xtask compile-time [ITEMS]
                             what 200 (or ITEMS) contracts and handlers add to a build
-cargo xtask bench --quick [--peers none] [--json FILE]
-                            schedules and drains on PostgreSQL, with ratios to raw SQL
+cargo xtask bench --quick [--only PART,PART] [--peers none] [--json FILE]
+                            schedules and drains on PostgreSQL, with ratios to raw SQL; parts are schedule,
+                            drain, host, lanes, limits, effects, pickup, beside, pinned, sqlite
 cargo xtask bench --recovery
                             how long until the work of a vanished worker is done by another
 cargo xtask ui              rewrites the expected compile errors; read the diff before committing

@@ -144,6 +144,7 @@ impl Table {
             quarantined,
             leased_at,
             expires_at,
+            permits: None,
             deliveries,
             unreadable,
         })

@@ -1,43 +1,64 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A run of a lane: deliveries under one lease that its worker executes and settles one after the other.
-/// Clones are one run.
+/// A run: deliveries under one lease that its worker executes one after the other. Those of a lane are settled in
+/// that order too. Clones are one run.
 #[derive(Debug, Clone)]
 pub struct LaneRun(Arc<State>);
 
 #[derive(Debug)]
 struct State {
     id: u64,
-    is_careful: bool,
+    kind: Kind,
     is_lost: AtomicBool,
 }
 
+/// What ties the deliveries of a run together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Lane,
+    CarefulLane,
+    Permit,
+}
+
 impl LaneRun {
-    /// A run of its own.
+    /// A run of a lane, of its own.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "every call differs, so there is no default")]
     pub fn new() -> Self {
-        Self::of(false)
+        Self::of(Kind::Lane)
     }
 
-    /// A run of its own, of which each delivery begins after the end of the one before is written: should its
+    /// A run of a lane, of which each delivery begins after the end of the one before is written: should its
     /// worker vanish, the first that is held is the one that had begun.
     #[must_use]
     pub fn careful() -> Self {
-        Self::of(true)
+        Self::of(Kind::CarefulLane)
     }
 
-    fn of(is_careful: bool) -> Self {
+    /// Deliveries that use one permit of their handler's limit: one of them runs at a time, and nothing else ties them
+    /// together.
+    #[must_use]
+    pub fn permit() -> Self {
+        Self::of(Kind::Permit)
+    }
+
+    fn of(kind: Kind) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::new(State { id, is_careful, is_lost: AtomicBool::new(false) }))
+        Self(Arc::new(State { id, kind, is_lost: AtomicBool::new(false) }))
     }
 
     /// Whether it is a [careful](Self::careful) one.
     #[must_use]
     pub fn is_careful(&self) -> bool {
-        self.0.is_careful
+        self.0.kind == Kind::CarefulLane
+    }
+
+    /// Whether its deliveries share a [permit](Self::permit), and no lane.
+    #[must_use]
+    pub fn is_permit(&self) -> bool {
+        self.0.kind == Kind::Permit
     }
 
     /// Which run it is, in this process.

@@ -30,8 +30,10 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// its lanes: a run holds deliveries of all keys in `wanted`, and ends before the first delivery that this
     /// worker may not take. A quarantined delivery is a run of its own.
     ///
-    /// At most `terms.fleet` deliveries of the handler, and `terms.per_key` of one tenant's concurrency
-    /// key, are held at the same time by all workers together; a run counts as one.
+    /// Of `terms.fleet` permits of the handler, and `terms.per_key` of one tenant's concurrency key, all workers
+    /// together use no more at the same time. A delivery that is held uses one, and so does a run. Where
+    /// `terms.fleet` is the only limit, a store may hand out more deliveries than there are permits, if it says by
+    /// [`Lease::permits`] how many of them may run at once: in runs of at most `terms.runs.length`.
     ///
     /// If the future is dropped, what it claimed is released.
     fn lease(&self, request: LeaseRequest, now: Now) -> StoreFuture<'_, Vec<Lease>>;
@@ -165,6 +167,9 @@ pub struct Lease {
     pub leased_at: Timestamp,
     /// Until when it holds, by the store's clock.
     pub expires_at: Timestamp,
+    /// At most so many of its deliveries without an ordering key run at once, and they use as many permits of
+    /// [`Terms::fleet`]. All of them, each with a permit of its own, if nothing is said.
+    pub permits: Option<NonZeroU32>,
     /// What was claimed. Deliveries that share a tenant and an ordering key are a run, in its order.
     pub deliveries: Vec<Delivery>,
     /// What was claimed but cannot be read, such as a row that someone damaged or whose message is

@@ -7,9 +7,9 @@ use crate::policy::OnDead;
 pub struct Terms {
     /// What becomes of a lane when one of its deliveries is dead.
     pub on_dead: OnDead,
-    /// At most this many are held at once. The deliveries of one run count as one.
+    /// At most this many run at once: the permits that all workers share. The deliveries of one run use one.
     pub fleet: Option<NonZeroU32>,
-    /// At most this many of one concurrency key are held at once. A run counts as one, and ends where the
+    /// At most this many of one concurrency key are held at once. A run uses one permit, and ends where the
     /// concurrency key changes.
     pub per_key: Option<NonZeroU32>,
     /// How far a claim reaches into lanes.

@@ -6,7 +6,7 @@ crowded AS MATERIALIZED (
         FROM stays WHERE is_first AND is_mine
     ) AS head
     WHERE concurrency_key IS NOT NULL
-      AND nth > $per_key - :schema.held_units((SELECT key FROM first), tenant, concurrency_key)
+      AND nth > $per_key - :schema.permits_used((SELECT key FROM first), tenant, concurrency_key)
 ),
 parked AS (
     DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *

@@ -14,12 +14,12 @@ found AS MATERIALIZED (
             WHERE handler_key = $handler_key {{bytes}} AND NOT ordered AND level = scan.level AND version = scan.version
               AND seq > scan.low {{theirs}}
             ORDER BY seq
-            LIMIT {{room}}
+            LIMIT {{most}}
             {{lock}}
         ) AS ready
         WHERE scan.level = wanted.level
         ORDER BY ready.seq
-        LIMIT {{room}}
+        LIMIT {{most}}
     ) AS one
-    LIMIT {{room}}
+    LIMIT {{most}}
 )

@@ -1,7 +1,7 @@
 leased AS (
-    INSERT INTO :schema.lease (id, host, handler_key, alone, max_crashes, expires_at)
+    INSERT INTO :schema.lease (id, host, handler_key, alone, max_crashes, expires_at, permits)
     SELECT $lease, $host::text, $handler_key, count(*) = 1 AND min(crashes) >= 2, $max_crashes::integer,
-           min(clock.now) + $duration::interval
+           min(clock.now) + $duration::interval, {{permits}}
     FROM clock, taken
     HAVING count(*) > 0
     -- Another statement of this claim took something too.

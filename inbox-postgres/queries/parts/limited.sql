@@ -1,10 +1,10 @@
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
--- can be counted. A lane that was won counts, although nothing of it is held yet.
+-- can be counted.
 ranked AS MATERIALIZED (
     SELECT row, tenant, concurrency_key, turn,
            row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $per_key::integer IS NOT NULL AND concurrency_key IS NOT NULL
-                THEN :schema.held_units((SELECT key FROM first), tenant, concurrency_key) END AS held
+           CASE WHEN $per_key IS NOT NULL AND concurrency_key IS NOT NULL
+                THEN :schema.permits_used((SELECT key FROM first), tenant, concurrency_key) END AS held
     FROM (SELECT found.*, ARRAY[array_position($levels::smallint[], level), seq] AS turn FROM found) AS found
 ),
 by_key AS MATERIALIZED (
@@ -15,12 +15,7 @@ by_key AS MATERIALIZED (
 granted AS MATERIALIZED (
     SELECT row
     FROM by_key
-    WHERE nth <= (
-        -- Nobody counts what is held where the fleet has no limit.
-        SELECT least($limit, CASE WHEN $fleet::integer IS NOT NULL THEN $fleet - :schema.held_units(first.key) END)
-               - (SELECT count(*) FROM :schema.lane WHERE lease_id = $lease)
-        FROM first
-    )
+    WHERE nth <= (SELECT deliveries FROM room)
 ),
 -- Only behind one that is held: whoever ends that wakes it.
 crowded AS MATERIALIZED (

@@ -1,4 +1,5 @@
 use std::collections::{HashMap, HashSet};
+use std::num::NonZeroU32;
 
 use inbox_core::message::{Carry, Delivery, MessageId, Shares};
 use inbox_core::store::{Lease, LeaseRequest, LeaseToken, StoreError, Unreadable, Wanted};
@@ -26,10 +27,11 @@ const HANDLER_KEY: usize = 8;
 const MESSAGE: usize = 9;
 const CONTRACT: usize = MESSAGE + 2;
 
-// What follows the message: whether the handler has lanes and, of `claim_limited.sql`, the row's fate; of
-// `lane_take.sql`, the lane.
+// What follows the message: whether the handler has lanes and, of `claim_limited.sql`, the row's fate and the permits
+// of the lease; of `lane_take.sql`, the lane.
 const HAS_LANES: usize = 22;
 const FATE: usize = 23;
+const PERMITS: usize = 24;
 const LANE: (usize, usize) = (22, 23);
 
 // What is answered about rows with an ordering key: the claim, then a number, a level and a version; then, of
@@ -104,12 +106,14 @@ impl ClaimAnswer {
             return Ok((ReadClaim::default(), outcome));
         };
         let leased_at = timestamp(leased_at, LEASED_AT).map_err(damaged)?;
+        let permits = self.permits(is_limited(wanted)).map_err(damaged)?;
         let mut lease = Lease {
             token: self.token,
             handler_key: wanted.handler_key.clone(),
             quarantined: levels.iter().all(|level| *level > 3),
             leased_at,
             expires_at: Span(request.duration).after(leased_at),
+            permits,
             deliveries: Vec::new(),
             unreadable: Vec::new(),
         };
@@ -119,6 +123,13 @@ impl ClaimAnswer {
             cut.extend(rest);
         }
         Ok((ReadClaim { lease: Some(lease), cut }, outcome))
+    }
+
+    /// How many permits of the fleet's limit the deliveries without an ordering key share.
+    fn permits(&self, is_limited: bool) -> Result<Option<NonZeroU32>, String> {
+        let row = self.claimed.first().filter(|_| is_limited);
+        let permits = row.map(|row| column::<Option<i32>>(row, PERMITS)).transpose()?.flatten();
+        Ok(permits.and_then(|permits| NonZeroU32::new(permits.unsigned_abs())))
     }
 
     /// What was taken, in order: what has no ordering key is a run of its own.

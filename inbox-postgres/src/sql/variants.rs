@@ -48,28 +48,30 @@ const WITH_NONE: [Part; 3] =
 const ROOM: &str = "($limit - (SELECT count(*) FROM :schema.lane WHERE lease_id = $lease))";
 
 /// The same for a handler with limits: where nothing is put behind a key, no more than the fleet has room for.
-const LIMITED_ROOM: &str = "(SELECT CASE
-                WHEN $per_key::integer IS NOT NULL THEN $window::bigint
-                ELSE greatest(least($limit::bigint, $fleet::integer - :schema.held_units(first.key)) - won, 0)
-            END
-            FROM first, (SELECT count(*) AS won FROM :schema.lane WHERE lease_id = $lease) AS lanes)";
+const LIMITED_ROOM: &str =
+    "(SELECT CASE WHEN $per_key IS NOT NULL THEN $window::bigint ELSE deliveries END FROM room)";
 
 /// What a worker claims with, and what it moves out of its way.
 fn claims() -> Vec<(Sql, Template)> {
     const LOCK: Part = ("lock", "FOR UPDATE SKIP LOCKED");
     // To look is enough where lanes are to be won.
     const LOOK: Part = ("lock", "");
+    const ONE_EACH: Part = ("permits", "NULL");
+    const SHARED: Part = ("permits", "(SELECT permits FROM room)");
+    let uncrowded = ("crowded", query!("parts/uncrowded"));
     let mut all = vec![
-        (Sql::lane_take, of(query!("lane_take"), &[("crowded", query!("parts/uncrowded"))])),
-        (Sql::lane_take_limited, of(query!("lane_take"), &[])),
+        (Sql::lane_take, of(query!("lane_take"), &[uncrowded, ONE_EACH])),
+        (Sql::lane_take_limited, of(query!("lane_take"), &[ONE_EACH])),
     ];
     let mut add = |served: [Part; 3], [plain, beside, limited, win, behind]: [Sql; 5]| {
-        let with = |text, room, lock| of(text, &[&served[..], &[("room", room), lock]].concat());
+        let with = |text, most, parts: &[Part]| {
+            of(text, &[&served[..], &[("most", most)], parts].concat())
+        };
         all.extend([
-            (plain, with(query!("claim"), "$limit", LOCK)),
-            (beside, with(query!("claim"), ROOM, LOCK)),
-            (limited, with(query!("claim_limited"), LIMITED_ROOM, LOCK)),
-            (win, with(query!("lane_win"), "$limit", LOOK)),
+            (plain, with(query!("claim"), "$limit", &[LOCK, ONE_EACH])),
+            (beside, with(query!("claim"), ROOM, &[LOCK, ONE_EACH])),
+            (limited, with(query!("claim_limited"), LIMITED_ROOM, &[LOCK, SHARED])),
+            (win, with(query!("lane_win"), "$limit", &[LOOK])),
             (behind, of(query!("lane_behind"), &served)),
         ]);
     };

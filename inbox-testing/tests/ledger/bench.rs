@@ -67,6 +67,7 @@ pub(crate) fn leased() -> (Request, HeldLease) {
         quarantined: false,
         leased_at: at(0),
         expires_at: at(30),
+        permits: None,
         deliveries: Vec::new(),
         unreadable: Vec::new(),
     };

@@ -68,6 +68,11 @@ impl Decided {
         }
     }
 
+    /// The run, if its settlements are written in its order.
+    pub(super) fn lane(&self) -> Option<&LaneRun> {
+        self.run.as_ref().filter(|run| !run.is_permit())
+    }
+
     pub(super) fn info(&self) -> DeliveryInfo {
         let handler_key = Arc::clone(&self.handler_key);
         DeliveryInfo { message_id: self.settle.message_id, handler_key, attempt: self.attempt }

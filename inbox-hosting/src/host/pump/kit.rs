@@ -14,6 +14,7 @@ pub(super) fn lease(token: LeaseToken, key: &str, quarantined: bool) -> Lease {
         quarantined,
         leased_at: Timestamp::from_micros(0),
         expires_at: Timestamp::from_micros(1),
+        permits: None,
         deliveries: Vec::new(),
         unreadable: Vec::new(),
     }

@@ -45,12 +45,22 @@ pub(super) fn runs(lease: &Lease) -> (Vec<Option<LaneRun>>, Found) {
         lanes: lanes.len(),
         of_lanes: lanes.values().map(|lane| lane.deliveries).sum(),
     };
+    let mut permits = permits(lease, found.deliveries - found.of_lanes).into_iter().cycle();
     let run = |delivery| {
-        let lane = lanes.get_mut(&lane(delivery)?)?;
+        let Some(lane) = lane(delivery) else { return permits.next() };
+        let lane = lanes.get_mut(&lane)?;
         let is_run = lane.deliveries > 1 && !lease.quarantined;
         is_run.then(|| lane.run())
     };
     (lease.deliveries.iter().map(run).collect(), found)
+}
+
+/// The permits that so many deliveries share, where there are fewer permits than deliveries: they are used in turn, so
+/// that the oldest deliveries begin first.
+fn permits(lease: &Lease, deliveries: usize) -> Vec<LaneRun> {
+    let permits = lease.permits.map_or(usize::MAX, |permits| permits.get() as usize);
+    let count = if permits < deliveries { permits } else { 0 };
+    (0..count).map(|_| LaneRun::permit()).collect()
 }
 
 fn lane(delivery: &Delivery) -> Option<(&str, &str)> {
@@ -77,7 +87,8 @@ impl After {
             Settlement::Dead { .. } => pipeline.descriptor().options.on_dead == OnDead::Skip,
             Settlement::Retry { .. } | Settlement::Release => false,
         };
-        match has_ended {
+        let is_permit = decided.run.as_ref().is_some_and(LaneRun::is_permit);
+        match has_ended || is_permit {
             false => Self::Stops,
             true if decided.written.is_none() && is_waited_for(decided, pipeline) => Self::Waits,
             true => Self::GoesOn,
@@ -88,5 +99,5 @@ impl After {
 /// Whether the end of a delivery must be written before the next one begins.
 fn is_waited_for(decided: &Decided, pipeline: &Pipeline) -> bool {
     // The next transaction would be committed before anything else is written.
-    pipeline.is_transactional() || decided.run.as_ref().is_some_and(LaneRun::is_careful)
+    decided.lane().is_some_and(|run| pipeline.is_transactional() || run.is_careful())
 }

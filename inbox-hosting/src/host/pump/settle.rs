@@ -68,7 +68,7 @@ impl<S: Store> Pump<S> {
         written: Option<Result<DeliveryState, LeaseLost>>,
     ) {
         self.note(decided, written);
-        self.unsettled.over(decided.run.as_ref());
+        self.unsettled.over(decided.lane());
     }
 
     /// These are not this host's any more, and have not begun.
@@ -89,7 +89,7 @@ impl<S: Store> Pump<S> {
 
     /// Goes on with a run, or ends it, after one of its deliveries was written or not.
     fn note_run(&mut self, decided: &Decided, is_written: bool) {
-        let Some(run) = &decided.run else { return };
+        let Some(run) = decided.lane() else { return };
         let Some(queue) = self.buffer.queue_of(decided.lease.handler_key()) else { return };
         match is_written {
             true => self.buffer.queues[queue].line.written(run, Instant::now()),
@@ -144,7 +144,7 @@ async fn write<S: Store>(shared: Arc<Shared<S>>, group: Vec<Decided>) -> Written
     let (mut settled, mut error) = (Vec::with_capacity(group.len()), error);
     for one in group {
         let mut written = None;
-        let is_lost = one.run.as_ref().is_some_and(LaneRun::is_lost);
+        let is_lost = one.lane().is_some_and(LaneRun::is_lost);
         if is_lost {
             written = Some(Err(LeaseLost(one.settle.token)));
         } else if is_rows_fault(&error) {
@@ -154,7 +154,7 @@ async fn write<S: Store>(shared: Arc<Shared<S>>, group: Vec<Decided>) -> Written
             }
         }
         // In the order of each run, and nothing of it after one that was not written.
-        if let (Some(run), false) = (&one.run, matches!(written, Some(Ok(_)))) {
+        if let (Some(run), false) = (one.lane(), matches!(written, Some(Ok(_)))) {
             run.lose();
         }
         if written.is_none() {

@@ -60,7 +60,7 @@ impl Unsettled {
     /// To be written with the next group, after all earlier ones of its run.
     pub(super) fn push(&mut self, decided: Decided) {
         self.count += 1;
-        let Some(run) = &decided.run else {
+        let Some(run) = decided.lane() else {
             let is_other = is_other(&decided);
             self.queue(is_other).push_back(decided);
             return;
@@ -94,7 +94,7 @@ impl Unsettled {
 
     /// Adds to a group, unless an earlier one is being written in another.
     fn take(&mut self, decided: Decided, group: &mut Group) {
-        if let Some(run) = &decided.run {
+        if let Some(run) = decided.lane() {
             let of_run = self.runs.entry(run.id()).or_default();
             of_run.queued = of_run.queued.saturating_sub(1);
             if of_run.writing > 0 && of_run.group != self.groups {
