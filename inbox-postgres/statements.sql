@@ -1380,27 +1380,32 @@ queued AS MATERIALIZED (
     ) AS one
     LIMIT $9::bigint
 ),
+seen AS MATERIALIZED (
+    SELECT tenant, ordering_key, min(ARRAY[array_position($4::smallint[], level), seq]) AS turn
+    FROM queued
+    GROUP BY tenant, ordering_key
+    ORDER BY turn
+),
+-- Looked at one after the other, until there are enough.
 lane AS MATERIALIZED (
-    SELECT seen.*, lane.mark IS NULL AS is_new, lane.lease_id IS NULL AND (
-               lane.message_id IS NULL
-               OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $3 FROM queued)
-           ) AS is_free
-    FROM (
-        SELECT tenant, ordering_key, min(ARRAY[array_position($4::smallint[], level), seq]) AS turn
-        FROM queued
-        GROUP BY tenant, ordering_key
-    ) AS seen
-    LEFT JOIN LATERAL (
-        SELECT lease_id, message_id, head_key, mark FROM inbox.lane WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key LIMIT 1
-    ) AS lane ON true
+    SELECT seen.*, free.is_new
+    FROM seen
+    CROSS JOIN LATERAL (
+        SELECT lane.mark IS NULL AS is_new
+        FROM (SELECT 1) AS one
+        LEFT JOIN LATERAL (
+            SELECT lease_id, message_id, head_key, mark FROM inbox.lane WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key LIMIT 1
+        ) AS lane ON true
+        WHERE lane.lease_id IS NULL AND (
+            lane.message_id IS NULL
+            OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $3 FROM queued)
+        )
+    ) AS free
+    LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
+        $12 - (SELECT inbox.permits_used(first.key) FROM first), 0)) END
 ),
 fit AS MATERIALIZED (
-    (SELECT turn, tenant, ordering_key, is_new
-     FROM lane
-     WHERE is_free
-     ORDER BY turn
-     LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
-         $12 - (SELECT inbox.permits_used(first.key) FROM first), 0)) END)
+    SELECT turn, tenant, ordering_key, is_new FROM lane
     UNION ALL
     SELECT ARRAY[array_position($4::smallint[], level), seq], NULL, NULL, NULL FROM found
     ORDER BY turn
@@ -1435,11 +1440,11 @@ entered AS (
     WHERE lane.ctid = open.row
 )
 SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
-       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane WHERE is_free) AS is_free, tenant, ordering_key
+       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane) AS is_free, tenant, ordering_key
 FROM clock
 LEFT JOIN queued ON true;
 
--- statement: lane_behind(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, limit)
+-- statement: lane_behind(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, limit, lanes)
 -- ready → waiting, for what is met behind a lane that somebody holds, where that keeps a claim from finding enough:
 -- the next ones get at what comes after it. Under a lock that whoever ends the run takes too, so that nobody is left
 -- behind. Answers what was looked at.
@@ -1483,10 +1488,16 @@ lane AS MATERIALIZED (
         FOR SHARE SKIP LOCKED
     ) AS lane
 ),
+-- Enough are as many deliveries as were wanted, less what is left over where lanes share them; or as many lanes.
+enough AS MATERIALIZED (
+    SELECT won.count >= $10::bigint OR won.count + held.count > $9::bigint OR held.count >= $9 AS are_found
+    FROM (SELECT count(*) FROM inbox.lane WHERE lease_id = $2) AS won,
+         (SELECT count(*) FROM inbox.held WHERE lease_id = $2) AS held
+),
 behind AS MATERIALIZED (
     SELECT row
     FROM queued
-    WHERE (SELECT count(*) FROM inbox.held WHERE lease_id = $2) < $9::bigint
+    WHERE NOT (SELECT are_found FROM enough)
       AND (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
       AND message_id NOT IN (
           SELECT message_id FROM lane WHERE head_key = $3 AND message_id IS NOT NULL
@@ -1875,27 +1886,32 @@ queued AS MATERIALIZED (
     ) AS one
     LIMIT $9::bigint
 ),
+seen AS MATERIALIZED (
+    SELECT tenant, ordering_key, min(ARRAY[array_position($4::smallint[], level), seq]) AS turn
+    FROM queued
+    GROUP BY tenant, ordering_key
+    ORDER BY turn
+),
+-- Looked at one after the other, until there are enough.
 lane AS MATERIALIZED (
-    SELECT seen.*, lane.mark IS NULL AS is_new, lane.lease_id IS NULL AND (
-               lane.message_id IS NULL
-               OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $3 FROM queued)
-           ) AS is_free
-    FROM (
-        SELECT tenant, ordering_key, min(ARRAY[array_position($4::smallint[], level), seq]) AS turn
-        FROM queued
-        GROUP BY tenant, ordering_key
-    ) AS seen
-    LEFT JOIN LATERAL (
-        SELECT lease_id, message_id, head_key, mark FROM inbox.lane WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key LIMIT 1
-    ) AS lane ON true
+    SELECT seen.*, free.is_new
+    FROM seen
+    CROSS JOIN LATERAL (
+        SELECT lane.mark IS NULL AS is_new
+        FROM (SELECT 1) AS one
+        LEFT JOIN LATERAL (
+            SELECT lease_id, message_id, head_key, mark FROM inbox.lane WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key LIMIT 1
+        ) AS lane ON true
+        WHERE lane.lease_id IS NULL AND (
+            lane.message_id IS NULL
+            OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $3 FROM queued)
+        )
+    ) AS free
+    LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
+        $12 - (SELECT inbox.permits_used(first.key) FROM first), 0)) END
 ),
 fit AS MATERIALIZED (
-    (SELECT turn, tenant, ordering_key, is_new
-     FROM lane
-     WHERE is_free
-     ORDER BY turn
-     LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
-         $12 - (SELECT inbox.permits_used(first.key) FROM first), 0)) END)
+    SELECT turn, tenant, ordering_key, is_new FROM lane
     UNION ALL
     SELECT ARRAY[array_position($4::smallint[], level), seq], NULL, NULL, NULL FROM found
     ORDER BY turn
@@ -1930,11 +1946,11 @@ entered AS (
     WHERE lane.ctid = open.row
 )
 SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
-       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane WHERE is_free) AS is_free, tenant, ordering_key
+       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane) AS is_free, tenant, ordering_key
 FROM clock
 LEFT JOIN queued ON true;
 
--- statement: lane_behind_tenants(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, limit, tenants)
+-- statement: lane_behind_tenants(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, limit, lanes, tenants)
 -- ready → waiting, for what is met behind a lane that somebody holds, where that keeps a claim from finding enough:
 -- the next ones get at what comes after it. Under a lock that whoever ends the run takes too, so that nobody is left
 -- behind. Answers what was looked at.
@@ -1952,7 +1968,7 @@ queued AS MATERIALIZED (
     FROM unnest($4::smallint[]) AS wanted (level)
     CROSS JOIN LATERAL (
         SELECT ready.*
-        FROM unnest($5::smallint[], $6::integer[], $7::bigint[]) AS scan (level, version, low) CROSS JOIN unnest($10::text[]) AS served (tenant)
+        FROM unnest($5::smallint[], $6::integer[], $7::bigint[]) AS scan (level, version, low) CROSS JOIN unnest($11::text[]) AS served (tenant)
         CROSS JOIN LATERAL (
             SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
             FROM inbox.ready AS ready
@@ -1978,10 +1994,16 @@ lane AS MATERIALIZED (
         FOR SHARE SKIP LOCKED
     ) AS lane
 ),
+-- Enough are as many deliveries as were wanted, less what is left over where lanes share them; or as many lanes.
+enough AS MATERIALIZED (
+    SELECT won.count >= $10::bigint OR won.count + held.count > $9::bigint OR held.count >= $9 AS are_found
+    FROM (SELECT count(*) FROM inbox.lane WHERE lease_id = $2) AS won,
+         (SELECT count(*) FROM inbox.held WHERE lease_id = $2) AS held
+),
 behind AS MATERIALIZED (
     SELECT row
     FROM queued
-    WHERE (SELECT count(*) FROM inbox.held WHERE lease_id = $2) < $9::bigint
+    WHERE NOT (SELECT are_found FROM enough)
       AND (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
       AND message_id NOT IN (
           SELECT message_id FROM lane WHERE head_key = $3 AND message_id IS NOT NULL
@@ -2370,27 +2392,32 @@ queued AS MATERIALIZED (
     ) AS one
     LIMIT $9::bigint
 ),
+seen AS MATERIALIZED (
+    SELECT tenant, ordering_key, min(ARRAY[array_position($4::smallint[], level), seq]) AS turn
+    FROM queued
+    GROUP BY tenant, ordering_key
+    ORDER BY turn
+),
+-- Looked at one after the other, until there are enough.
 lane AS MATERIALIZED (
-    SELECT seen.*, lane.mark IS NULL AS is_new, lane.lease_id IS NULL AND (
-               lane.message_id IS NULL
-               OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $3 FROM queued)
-           ) AS is_free
-    FROM (
-        SELECT tenant, ordering_key, min(ARRAY[array_position($4::smallint[], level), seq]) AS turn
-        FROM queued
-        GROUP BY tenant, ordering_key
-    ) AS seen
-    LEFT JOIN LATERAL (
-        SELECT lease_id, message_id, head_key, mark FROM inbox.lane WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key LIMIT 1
-    ) AS lane ON true
+    SELECT seen.*, free.is_new
+    FROM seen
+    CROSS JOIN LATERAL (
+        SELECT lane.mark IS NULL AS is_new
+        FROM (SELECT 1) AS one
+        LEFT JOIN LATERAL (
+            SELECT lease_id, message_id, head_key, mark FROM inbox.lane WHERE handler_key = (SELECT key FROM first) AND tenant = seen.tenant AND ordering_key = seen.ordering_key LIMIT 1
+        ) AS lane ON true
+        WHERE lane.lease_id IS NULL AND (
+            lane.message_id IS NULL
+            OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $3 FROM queued)
+        )
+    ) AS free
+    LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
+        $12 - (SELECT inbox.permits_used(first.key) FROM first), 0)) END
 ),
 fit AS MATERIALIZED (
-    (SELECT turn, tenant, ordering_key, is_new
-     FROM lane
-     WHERE is_free
-     ORDER BY turn
-     LIMIT CASE WHEN $12::integer IS NULL THEN $11::bigint ELSE least($11, greatest(
-         $12 - (SELECT inbox.permits_used(first.key) FROM first), 0)) END)
+    SELECT turn, tenant, ordering_key, is_new FROM lane
     UNION ALL
     SELECT ARRAY[array_position($4::smallint[], level), seq], NULL, NULL, NULL FROM found
     ORDER BY turn
@@ -2425,11 +2452,11 @@ entered AS (
     WHERE lane.ctid = open.row
 )
 SELECT $2::uuid AS claim, queued.seq, queued.level, queued.version,
-       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane WHERE is_free) AS is_free, tenant, ordering_key
+       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane) AS is_free, tenant, ordering_key
 FROM clock
 LEFT JOIN queued ON true;
 
--- statement: lane_behind_tenants_and_none(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, limit, tenants)
+-- statement: lane_behind_tenants_and_none(now, lease, handler_key, levels, scan_levels, scan_versions, lane_lows, window, limit, lanes, tenants)
 -- ready → waiting, for what is met behind a lane that somebody holds, where that keeps a claim from finding enough:
 -- the next ones get at what comes after it. Under a lock that whoever ends the run takes too, so that nobody is left
 -- behind. Answers what was looked at.
@@ -2452,7 +2479,7 @@ queued AS MATERIALIZED (
             SELECT ctid AS row, seq, level, ready.version, message_id, ready.tenant, ordering_key
             FROM inbox.ready AS ready
             WHERE handler_key = $3  AND ordered AND level = scan.level AND version = scan.version
-              AND seq > scan.low AND tenant = ANY ($10)
+              AND seq > scan.low AND tenant = ANY ($11)
             ORDER BY seq
             LIMIT $8::bigint
         ) AS ready
@@ -2473,10 +2500,16 @@ lane AS MATERIALIZED (
         FOR SHARE SKIP LOCKED
     ) AS lane
 ),
+-- Enough are as many deliveries as were wanted, less what is left over where lanes share them; or as many lanes.
+enough AS MATERIALIZED (
+    SELECT won.count >= $10::bigint OR won.count + held.count > $9::bigint OR held.count >= $9 AS are_found
+    FROM (SELECT count(*) FROM inbox.lane WHERE lease_id = $2) AS won,
+         (SELECT count(*) FROM inbox.held WHERE lease_id = $2) AS held
+),
 behind AS MATERIALIZED (
     SELECT row
     FROM queued
-    WHERE (SELECT count(*) FROM inbox.held WHERE lease_id = $2) < $9::bigint
+    WHERE NOT (SELECT are_found FROM enough)
       AND (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
       AND message_id NOT IN (
           SELECT message_id FROM lane WHERE head_key = $3 AND message_id IS NOT NULL

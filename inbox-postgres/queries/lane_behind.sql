@@ -17,10 +17,16 @@ lane AS MATERIALIZED (
         FOR SHARE SKIP LOCKED
     ) AS lane
 ),
+-- Enough are as many deliveries as were wanted, less what is left over where lanes share them; or as many lanes.
+enough AS MATERIALIZED (
+    SELECT won.count >= $lanes::bigint OR won.count + held.count > $limit::bigint OR held.count >= $limit AS are_found
+    FROM (SELECT count(*) FROM :schema.lane WHERE lease_id = $lease) AS won,
+         (SELECT count(*) FROM :schema.held WHERE lease_id = $lease) AS held
+),
 behind AS MATERIALIZED (
     SELECT row
     FROM queued
-    WHERE (SELECT count(*) FROM :schema.held WHERE lease_id = $lease) < $limit::bigint
+    WHERE NOT (SELECT are_found FROM enough)
       AND (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane)
       AND message_id NOT IN (
           SELECT message_id FROM lane WHERE head_key = $handler_key AND message_id IS NOT NULL

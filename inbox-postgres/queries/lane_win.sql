@@ -9,27 +9,32 @@ WITH clock AS MATERIALIZED (
 {{first}},
 {{found}},
 {{queued}},
+seen AS MATERIALIZED (
+    SELECT tenant, ordering_key, min(ARRAY[array_position($levels::smallint[], level), seq]) AS turn
+    FROM queued
+    GROUP BY tenant, ordering_key
+    ORDER BY turn
+),
+-- Looked at one after the other, until there are enough.
 lane AS MATERIALIZED (
-    SELECT seen.*, lane.mark IS NULL AS is_new, lane.lease_id IS NULL AND (
-               lane.message_id IS NULL
-               OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $handler_key FROM queued)
-           ) AS is_free
-    FROM (
-        SELECT tenant, ordering_key, min(ARRAY[array_position($levels::smallint[], level), seq]) AS turn
-        FROM queued
-        GROUP BY tenant, ordering_key
-    ) AS seen
-    LEFT JOIN LATERAL (
-        SELECT lease_id, message_id, head_key, mark FROM :schema.lane WHERE {{lane_of}} LIMIT 1
-    ) AS lane ON true
+    SELECT seen.*, free.is_new
+    FROM seen
+    CROSS JOIN LATERAL (
+        SELECT lane.mark IS NULL AS is_new
+        FROM (SELECT 1) AS one
+        LEFT JOIN LATERAL (
+            SELECT lease_id, message_id, head_key, mark FROM :schema.lane WHERE {{lane_of}} LIMIT 1
+        ) AS lane ON true
+        WHERE lane.lease_id IS NULL AND (
+            lane.message_id IS NULL
+            OR (lane.message_id, lane.head_key) IN (SELECT queued.message_id, $handler_key FROM queued)
+        )
+    ) AS free
+    LIMIT CASE WHEN $fleet::integer IS NULL THEN $lanes::bigint ELSE least($lanes, greatest(
+        $fleet - (SELECT :schema.permits_used(first.key) FROM first), 0)) END
 ),
 fit AS MATERIALIZED (
-    (SELECT turn, tenant, ordering_key, is_new
-     FROM lane
-     WHERE is_free
-     ORDER BY turn
-     LIMIT CASE WHEN $fleet::integer IS NULL THEN $lanes::bigint ELSE least($lanes, greatest(
-         $fleet - (SELECT :schema.permits_used(first.key) FROM first), 0)) END)
+    SELECT turn, tenant, ordering_key, is_new FROM lane
     UNION ALL
     SELECT ARRAY[array_position($levels::smallint[], level), seq], NULL, NULL, NULL FROM found
     ORDER BY turn
@@ -64,6 +69,6 @@ entered AS (
     WHERE lane.ctid = open.row
 )
 SELECT $lease::uuid AS claim, queued.seq, queued.level, queued.version,
-       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane WHERE is_free) AS is_free, tenant, ordering_key
+       (tenant, ordering_key) IN (SELECT tenant, ordering_key FROM lane) AS is_free, tenant, ordering_key
 FROM clock
 LEFT JOIN queued ON true

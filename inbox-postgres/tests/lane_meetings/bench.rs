@@ -6,8 +6,8 @@ use inbox::postgres::PostgresStore;
 use inbox::postgres::tokio_postgres::Client;
 use inbox::settle::{DoneOutcome, Settlement};
 use inbox::store::{
-    AfterDead, Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _,
-    Now, Route, Runs, Settle, StateStore as _, Terms, Wanted,
+    Inspect as _, LaneFilter, LeaseRequest, LeaseStore as _, LeaseToken, Maintain as _, Now,
+    OnDead, Route, Runs, Settle, StateStore as _, Terms, Wanted,
 };
 use inbox_testing::postgres::PostgresDatabase;
 use tokio::task::JoinHandle;
@@ -116,7 +116,7 @@ impl Bench {
             handler_key: "charge".to_owned(),
             supersedes: Vec::new(),
             context: String::new(),
-            after_dead: AfterDead::Block,
+            on_dead: OnDead::Block,
         };
         one.0.register_routes(vec![route], Now::OfStore).await.unwrap();
         let client = database.connect().await.unwrap();

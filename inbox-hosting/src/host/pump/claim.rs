@@ -118,7 +118,7 @@ impl<S: Store> Pump<S> {
             let queue = &mut self.buffer.queues[at];
             queue.asked(1);
             let found = found.get(&handler_key);
-            if found.is_some_and(|found| queue.reach.found(terms.runs, limit, *found)) {
+            if found.is_some_and(|found| queue.found(terms.runs, limit, *found)) {
                 more.push(at);
             }
         }

@@ -3,12 +3,12 @@ use std::time::Duration;
 
 use inbox_core::policy::HandlerOptions;
 use inbox_core::request::Attempt;
-use inbox_core::store::{Terms, Wanted};
+use inbox_core::store::{Runs, Terms, Wanted};
 use tokio::time::Instant;
 
 use super::line::Line;
 use super::rate::RateLimiter;
-use super::reach::Reach;
+use super::reach::{Found, Reach};
 use super::throughput::Throughput;
 
 /// What waits in the buffer for longer is given back, for others to take.
@@ -36,7 +36,7 @@ pub(super) struct HandlerQueue {
     /// Which of its keys is asked for first.
     turn: usize,
     pub(super) throughput: Throughput,
-    pub(super) reach: Reach,
+    reach: Reach,
     rate: Option<RateLimiter>,
 }
 
@@ -101,12 +101,23 @@ impl HandlerQueue {
         self.turn = (self.turn + 1) % keys;
         let (each, rest, turn) = (room / keys, room % keys, self.turn);
         let limits = (0..keys).map(move |key| each + usize::from((key + turn) % keys < rest));
-        let (reach, length) = (&self.reach, self.throughput.run(within));
+        let (reach, length, quick) = (&self.reach, self.throughput.run(within), self.quick());
         self.wanted.iter().zip(limits).filter_map(move |(wanted, limit)| {
             let limit = NonZeroU32::new(u32::try_from(limit).unwrap_or(u32::MAX))?;
-            let terms = Terms { runs: reach.runs(limit, length), ..wanted.terms };
+            let terms = Terms { runs: reach.runs(limit, length, quick), ..wanted.terms };
             Some(Wanted { limit, terms, ..wanted.clone() })
         })
+    }
+
+    /// A claim brought this of lanes. Answers whether there may be more.
+    pub(super) fn found(&mut self, asked: Runs, limit: NonZeroU32, found: Found) -> bool {
+        let quick = self.quick();
+        self.reach.found(asked, limit, found, quick)
+    }
+
+    /// How many calls are made in a millisecond, one after the other.
+    fn quick(&self) -> usize {
+        self.throughput.calls_within(Duration::from_millis(1))
     }
 
     /// Whether a call can begin now, as far as this handler is concerned.

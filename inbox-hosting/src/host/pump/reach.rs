@@ -5,17 +5,21 @@ use inbox_core::store::Runs;
 /// No claim takes more deliveries, so that more lanes mean nothing.
 const MOST: usize = super::buffer::CLAIM;
 
+/// So many lanes are enough where each call is over at once.
+const FEW: usize = 32;
+
 /// Every so many blind claims, one takes fewer lanes.
 const PROBE: usize = 8;
 
 /// How far the claims of a handler reach into lanes.
 ///
 /// A few more lanes than calls keep every call busy, and leave the lanes long runs and other hosts other
-/// lanes. Where that brings little, because the lanes hold little, a claim takes more of them.
+/// lanes. A quick handler needs fewer, as one call after the other is made of each: each lane that is won and handed on
+/// has its cost. Where that brings little, because the lanes hold little, a claim takes more of them.
 #[derive(Debug)]
 pub(super) struct Reach {
-    /// Twice as many lanes as calls have deliveries: where one ends, another one is there.
-    least: usize,
+    /// How many deliveries the calls handle at the same time.
+    at_once: usize,
     lanes: usize,
     /// Claims of so many lanes that one delivery was taken of each.
     blind: usize,
@@ -42,21 +46,36 @@ impl std::ops::AddAssign for Found {
 impl Reach {
     /// Of a handler whose calls handle so many deliveries at the same time.
     pub(super) fn new(at_once: usize) -> Self {
-        let least = at_once.saturating_mul(2).max(1);
-        Self { least, lanes: least, blind: 0 }
+        let mut reach = Self { at_once, lanes: 0, blind: 0 };
+        reach.lanes = reach.least(0);
+        reach
+    }
+
+    /// How many lanes a claim takes at least, of a handler that makes so many calls in a millisecond: twice as many as
+    /// calls have deliveries, so that another one is there where one ends.
+    fn least(&self, quick: usize) -> usize {
+        let all = self.at_once.saturating_mul(2).max(1);
+        (all / quick.max(1)).max(FEW).min(all)
     }
 
     /// What a claim of so many deliveries asks for, whose runs may be so long.
-    pub(super) fn runs(&self, limit: NonZeroU32, length: usize) -> Runs {
+    pub(super) fn runs(&self, limit: NonZeroU32, length: usize, quick: usize) -> Runs {
         let of = |count: usize| {
             let count = u32::try_from(count).unwrap_or(u32::MAX);
             NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN).min(limit)
         };
-        Runs { lanes: of(self.lanes), length: of(length) }
+        Runs { lanes: of(self.lanes.max(self.least(quick))), length: of(length) }
     }
 
     /// A claim brought this. Answers whether there may be more.
-    pub(super) fn found(&mut self, asked: Runs, limit: NonZeroU32, found: Found) -> bool {
+    pub(super) fn found(
+        &mut self,
+        asked: Runs,
+        limit: NonZeroU32,
+        found: Found,
+        quick: usize,
+    ) -> bool {
+        let least = self.least(quick);
         let has_all_lanes = found.lanes >= asked.lanes.get() as usize;
         if has_all_lanes {
             let lanes = u32::try_from(found.lanes).unwrap_or(u32::MAX);
@@ -69,8 +88,8 @@ impl Reach {
                 _ => found.of_lanes.saturating_mul(2) <= offered.saturating_mul(found.lanes),
             };
             self.lanes = match is_shallow {
-                true => self.lanes.saturating_mul(2).min(MOST.max(self.least)),
-                false => (self.lanes.min(limit.get() as usize) / 2).max(self.least),
+                true => self.lanes.saturating_mul(2).min(MOST.max(least)),
+                false => (self.lanes.min(limit.get() as usize) / 2).max(least),
             };
         }
         has_all_lanes || found.deliveries >= limit.get() as usize
@@ -92,19 +111,19 @@ mod tests {
     #[test]
     fn a_claim_takes_a_few_more_lanes_than_there_are_calls_and_no_more_than_its_limit() {
         let reach = Reach::new(4);
-        assert_eq!(reach.runs(count(500), 1_000), asked(8, 500));
-        assert_eq!(reach.runs(count(5), 3), asked(5, 3));
-        assert_eq!(Reach::new(0).runs(count(5), 0), asked(1, 1));
+        assert_eq!(reach.runs(count(500), 1_000, 0), asked(8, 500));
+        assert_eq!(reach.runs(count(5), 3, 0), asked(5, 3));
+        assert_eq!(Reach::new(0).runs(count(5), 0, 0), asked(1, 1));
     }
 
     #[test]
     fn where_lanes_hold_little_a_claim_takes_more_of_them_until_they_hold_much() {
         let (mut reach, limit) = (Reach::new(4), count(100));
         let mut claim = |of_each: usize| {
-            let asked = reach.runs(limit, 100);
+            let asked = reach.runs(limit, 100, 0);
             let lanes = asked.lanes.get() as usize;
             let of_lanes = lanes * of_each;
-            assert!(reach.found(asked, limit, Found { deliveries: of_lanes, lanes, of_lanes }));
+            assert!(reach.found(asked, limit, Found { deliveries: of_lanes, lanes, of_lanes }, 0));
             lanes
         };
         assert_eq!([1; 5].map(&mut claim), [8, 16, 32, 64, 100]);
@@ -116,10 +135,25 @@ mod tests {
     }
 
     #[test]
+    fn of_a_quick_handler_a_claim_takes_fewer_lanes_while_they_hold_much() {
+        let (mut reach, limit) = (Reach::new(64), count(500));
+        let mut claim = |quick: usize, of_each: usize| {
+            let asked = reach.runs(limit, 1_000, quick);
+            let lanes = asked.lanes.get() as usize;
+            let of_lanes = lanes * of_each.min(500 / lanes);
+            reach.found(asked, limit, Found { deliveries: of_lanes, lanes, of_lanes }, quick);
+            lanes
+        };
+        assert_eq!([100; 5].map(|quick| claim(quick, 100)), [128, 64, 32, 16, 16]);
+        assert_eq!(claim(1, 100), 128, "it is slow by now");
+        assert_eq!([100; 3].map(|quick| claim(quick, 1)), [128, 256, 500], "they hold little");
+    }
+
+    #[test]
     fn there_may_be_more_where_a_claim_is_full_or_won_every_lane_it_might() {
         let (mut reach, limit) = (Reach::new(4), count(100));
         let mut is_more = |deliveries, lanes, of_lanes| {
-            reach.found(asked(8, 100), limit, Found { deliveries, lanes, of_lanes })
+            reach.found(asked(8, 100), limit, Found { deliveries, lanes, of_lanes }, 0)
         };
         assert!(is_more(100, 0, 0));
         assert!(is_more(8, 8, 8));
