@@ -548,6 +548,11 @@ WITH RECURSIVE line AS (
         LIMIT 1
     ) AS next
 ),
+used AS MATERIALIZED (
+    SELECT handler.first_key, used.tenant, used.concurrency_key
+    FROM (SELECT DISTINCT first_key FROM line) AS handler
+    CROSS JOIN LATERAL inbox.permits_of_keys(handler.first_key) AS used
+),
 next AS MATERIALIZED (
     SELECT waiting.row
     FROM line
@@ -560,14 +565,7 @@ next AS MATERIALIZED (
         LIMIT 1
         FOR UPDATE SKIP LOCKED
     ) AS waiting
-    -- One look for each, and no join, which may read all that is held.
-    WHERE (
-        SELECT true
-        FROM inbox.held AS held
-        WHERE held.limited AND held.first_key = line.first_key AND held.tenant = line.tenant
-          AND held.concurrency_key = line.concurrency_key
-        LIMIT 1
-    ) IS NULL
+    WHERE (line.first_key, line.tenant, line.concurrency_key) NOT IN (SELECT * FROM used)
     LIMIT $1
 ),
 woken AS (
@@ -909,11 +907,18 @@ stays AS MATERIALIZED (
 crowded AS MATERIALIZED (
     SELECT *
     FROM (
-        SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
-        FROM stays WHERE is_first AND is_mine
-    ) AS head
-    WHERE concurrency_key IS NOT NULL
-      AND nth > $11 - inbox.permits_used((SELECT key FROM first), tenant, concurrency_key)
+        SELECT *, coalesce(sum(permits) OVER (PARTITION BY tenant, concurrency_key), 0) AS held,
+               row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
+        FROM (
+            SELECT lane, place, waits, tenant, concurrency_key, position, NULL AS permits
+            FROM stays WHERE is_first AND is_mine AND $11 IS NOT NULL
+            UNION ALL
+            SELECT NULL, NULL, NULL, used.tenant, used.concurrency_key, NULL, used.permits
+            FROM first CROSS JOIN LATERAL inbox.permits_of_keys(first.key) AS used
+            WHERE $11 IS NOT NULL
+        ) AS one
+    ) AS one
+    WHERE lane IS NOT NULL AND concurrency_key IS NOT NULL AND nth > $11 - held
 ),
 parked AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *
@@ -1229,12 +1234,25 @@ found AS MATERIALIZED (
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
+used AS MATERIALIZED (
+    SELECT used.* FROM first CROSS JOIN LATERAL inbox.permits_of_keys(first.key) AS used WHERE $19 IS NOT NULL
+),
+-- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
-    SELECT row, tenant, concurrency_key, turn,
-           row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $19 IS NOT NULL AND concurrency_key IS NOT NULL
-                THEN inbox.permits_used((SELECT key FROM first), tenant, concurrency_key) END AS held
-    FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
+    SELECT *
+    FROM (
+        SELECT row, tenant, concurrency_key, turn,
+               coalesce(sum(permits) OVER (PARTITION BY tenant, concurrency_key), 0) AS held,
+               row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key
+        FROM (
+            SELECT row, tenant, concurrency_key, ARRAY[array_position($5::smallint[], level), seq] AS turn,
+                   NULL AS permits
+            FROM found
+            UNION ALL
+            SELECT NULL, tenant, concurrency_key, NULL, permits FROM used
+        ) AS one
+    ) AS one
+    WHERE row IS NOT NULL
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth
@@ -1735,12 +1753,25 @@ found AS MATERIALIZED (
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
+used AS MATERIALIZED (
+    SELECT used.* FROM first CROSS JOIN LATERAL inbox.permits_of_keys(first.key) AS used WHERE $19 IS NOT NULL
+),
+-- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
-    SELECT row, tenant, concurrency_key, turn,
-           row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $19 IS NOT NULL AND concurrency_key IS NOT NULL
-                THEN inbox.permits_used((SELECT key FROM first), tenant, concurrency_key) END AS held
-    FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
+    SELECT *
+    FROM (
+        SELECT row, tenant, concurrency_key, turn,
+               coalesce(sum(permits) OVER (PARTITION BY tenant, concurrency_key), 0) AS held,
+               row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key
+        FROM (
+            SELECT row, tenant, concurrency_key, ARRAY[array_position($5::smallint[], level), seq] AS turn,
+                   NULL AS permits
+            FROM found
+            UNION ALL
+            SELECT NULL, tenant, concurrency_key, NULL, permits FROM used
+        ) AS one
+    ) AS one
+    WHERE row IS NOT NULL
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth
@@ -2241,12 +2272,25 @@ found AS MATERIALIZED (
 ),
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
+used AS MATERIALIZED (
+    SELECT used.* FROM first CROSS JOIN LATERAL inbox.permits_of_keys(first.key) AS used WHERE $19 IS NOT NULL
+),
+-- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
-    SELECT row, tenant, concurrency_key, turn,
-           row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $19 IS NOT NULL AND concurrency_key IS NOT NULL
-                THEN inbox.permits_used((SELECT key FROM first), tenant, concurrency_key) END AS held
-    FROM (SELECT found.*, ARRAY[array_position($5::smallint[], level), seq] AS turn FROM found) AS found
+    SELECT *
+    FROM (
+        SELECT row, tenant, concurrency_key, turn,
+               coalesce(sum(permits) OVER (PARTITION BY tenant, concurrency_key), 0) AS held,
+               row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key
+        FROM (
+            SELECT row, tenant, concurrency_key, ARRAY[array_position($5::smallint[], level), seq] AS turn,
+                   NULL AS permits
+            FROM found
+            UNION ALL
+            SELECT NULL, tenant, concurrency_key, NULL, permits FROM used
+        ) AS one
+    ) AS one
+    WHERE row IS NOT NULL
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth

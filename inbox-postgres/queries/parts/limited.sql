@@ -1,11 +1,24 @@
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
+used AS MATERIALIZED (
+    SELECT used.* FROM first CROSS JOIN LATERAL :schema.permits_of_keys(first.key) AS used WHERE $per_key IS NOT NULL
+),
+-- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
-    SELECT row, tenant, concurrency_key, turn,
-           row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key,
-           CASE WHEN $per_key IS NOT NULL AND concurrency_key IS NOT NULL
-                THEN :schema.permits_used((SELECT key FROM first), tenant, concurrency_key) END AS held
-    FROM (SELECT found.*, ARRAY[array_position($levels::smallint[], level), seq] AS turn FROM found) AS found
+    SELECT *
+    FROM (
+        SELECT row, tenant, concurrency_key, turn,
+               coalesce(sum(permits) OVER (PARTITION BY tenant, concurrency_key), 0) AS held,
+               row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY turn) AS nth_of_key
+        FROM (
+            SELECT row, tenant, concurrency_key, ARRAY[array_position($levels::smallint[], level), seq] AS turn,
+                   NULL AS permits
+            FROM found
+            UNION ALL
+            SELECT NULL, tenant, concurrency_key, NULL, permits FROM used
+        ) AS one
+    ) AS one
+    WHERE row IS NOT NULL
 ),
 by_key AS MATERIALIZED (
     SELECT row, row_number() OVER (ORDER BY turn) AS nth

@@ -7,7 +7,7 @@ use inbox_core::Now;
 use inbox_core::store::{LeaseRequest, StoreError, Wanted};
 
 use super::outcome::Lows;
-use super::parameters::Window;
+use super::parameters::{Window, is_limited};
 use super::steps::Wish;
 use crate::PostgresStore;
 use crate::lease::claimed::Claimed;
@@ -98,12 +98,13 @@ impl PostgresStore {
         let mut claimed = Claimed::new(self.clone(), Vec::new());
         let mut room = wanted.limit.get();
         // From where, and whether all that is ready was above it.
-        let starts = mark.starts().into_iter().map(|start| match start {
+        let starts = mark.starts(is_limited(wanted)).into_iter().map(|start| match start {
             Start::Beginning => (Lows::new(), Lows::new(), true),
             Start::Mark => (mark.lows.clone(), mark.lane_lows.clone(), false),
         });
         let mut starts: VecDeque<_> = starts.collect();
         let (mut moves, mut has_left, mut has_lanes) = (0, false, mark.has_lanes());
+        let mut is_crowded = false;
         while let Some((mut lows, mut lane_lows, is_whole)) =
             starts.pop_front().filter(|_| room > 0)
         {
@@ -118,6 +119,7 @@ impl PostgresStore {
             room = room.saturating_sub(found.count());
             claimed.absorb(found);
             has_left |= outcome.has_left;
+            is_crowded |= outcome.moved > 0;
             if outcome.has_lanes && !has_lanes {
                 // Again, with all that it takes.
                 has_lanes = true;
@@ -138,7 +140,12 @@ impl PostgresStore {
         if has_left && room > 0 {
             self.ring_soon();
         }
-        marks.ended(&claims, room > 0 && !has_left);
+        // A limit leaves room where there is more: only who found nothing has seen the end.
+        let is_short = match is_limited(wanted) {
+            true => claimed.leases().is_empty() && !is_crowded,
+            false => room > 0,
+        };
+        marks.ended(&claims, is_short && !has_left);
         Ok(claimed)
     }
 

@@ -174,6 +174,7 @@ macro_rules! __conformance_cases {
                 what_has_no_concurrency_key_is_not_limited_by_one
                 a_concurrency_key_is_a_tenants_own
                 many_of_one_key_are_no_obstacle_to_what_comes_after_them
+                a_lease_uses_no_more_permits_than_it_was_given
                 a_run_counts_as_one_of_the_fleet
                 a_run_ends_where_the_concurrency_key_changes
                 a_run_counts_as_one_of_its_concurrency_key

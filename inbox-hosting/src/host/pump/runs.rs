@@ -101,3 +101,35 @@ fn is_waited_for(decided: &Decided, pipeline: &Pipeline) -> bool {
     // The next transaction would be committed before anything else is written.
     decided.lane().is_some_and(|run| pipeline.is_transactional() || run.is_careful())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use inbox_core::store::LeaseToken;
+
+    use super::super::kit::{delivery, lease};
+    use super::*;
+
+    /// The run of each delivery, by the place of the first of it.
+    fn grouped(permits: u32, keys: &[Option<&str>]) -> Vec<Option<usize>> {
+        let deliveries = (0..).zip(keys).map(|(number, key)| delivery(number, "work", *key));
+        let lease = Lease {
+            permits: NonZeroU32::new(permits),
+            deliveries: deliveries.collect(),
+            ..lease(LeaseToken::new(), "work", false)
+        };
+        let ids: Vec<_> = runs(&lease).0.iter().map(|run| run.as_ref().map(LaneRun::id)).collect();
+        let first = |id: &Option<u64>| id.and_then(|_| ids.iter().position(|one| one == id));
+        ids.iter().map(first).collect()
+    }
+
+    #[test]
+    fn deliveries_without_an_ordering_key_share_the_permits_of_their_lease() {
+        assert_eq!(grouped(2, &[None; 5]), [0, 1, 0, 1, 0].map(Some));
+        assert_eq!(grouped(2, &[None, None]), [None, None], "each has one of its own");
+        assert_eq!(grouped(0, &[None; 3]), [None; 3]);
+        let beside_a_lane = grouped(1, &[Some("a"), None, Some("a"), None, Some("b")]);
+        assert_eq!(beside_a_lane, [Some(0), Some(1), Some(0), Some(1), None]);
+    }
+}

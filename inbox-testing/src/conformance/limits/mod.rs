@@ -4,12 +4,14 @@ mod fleet;
 mod freed;
 mod meeting;
 mod per_key;
+mod permits;
 mod runs;
 
 pub use fleet::*;
 pub use freed::*;
 pub use meeting::*;
 pub use per_key::*;
+pub use permits::*;
 pub use runs::*;
 
 use std::num::NonZeroU32;
