@@ -307,7 +307,7 @@ expired AS MATERIALIZED (
 mine AS MATERIALIZED (
     SELECT held.*, expired.host, clock.now, begun.is_first, one.state,
            held.crashes + (begun.is_first OR NOT begun.was_careful)::integer AS vanished,
-           one.state = 'pending' AS goes_back, one.state = 'dead' AND held.blocks AS blocks_lane
+           one.state = 'dead' AND held.blocks AS blocks_lane
     FROM clock, expired
     CROSS JOIN LATERAL (
         SELECT ctid AS row, held.*
@@ -1193,18 +1193,18 @@ first AS MATERIALIZED (
 room AS MATERIALIZED (
     SELECT CASE WHEN one.is_shared THEN one.permits END::integer AS permits,
            CASE
-               WHEN one.is_shared THEN least($11::bigint, one.permits * $13::bigint)
+               WHEN one.is_shared THEN least($11::bigint - one.won, one.permits * $13::bigint)
                ELSE one.permits
            END AS deliveries
     FROM (
-        SELECT $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+        SELECT lanes.won, $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
                -- Nobody counts what is used where the fleet has no limit.
                greatest(least(
                    $11,
                    CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
                    CASE WHEN $18 IS NOT NULL THEN $12::bigint END
-               ) - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2), 0) AS permits
-        FROM first
+               ) - lanes.won, 0) AS permits
+        FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes
     ) AS one
 ),
 -- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
@@ -1712,18 +1712,18 @@ first AS MATERIALIZED (
 room AS MATERIALIZED (
     SELECT CASE WHEN one.is_shared THEN one.permits END::integer AS permits,
            CASE
-               WHEN one.is_shared THEN least($11::bigint, one.permits * $13::bigint)
+               WHEN one.is_shared THEN least($11::bigint - one.won, one.permits * $13::bigint)
                ELSE one.permits
            END AS deliveries
     FROM (
-        SELECT $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+        SELECT lanes.won, $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
                -- Nobody counts what is used where the fleet has no limit.
                greatest(least(
                    $11,
                    CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
                    CASE WHEN $18 IS NOT NULL THEN $12::bigint END
-               ) - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2), 0) AS permits
-        FROM first
+               ) - lanes.won, 0) AS permits
+        FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes
     ) AS one
 ),
 -- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
@@ -2231,18 +2231,18 @@ first AS MATERIALIZED (
 room AS MATERIALIZED (
     SELECT CASE WHEN one.is_shared THEN one.permits END::integer AS permits,
            CASE
-               WHEN one.is_shared THEN least($11::bigint, one.permits * $13::bigint)
+               WHEN one.is_shared THEN least($11::bigint - one.won, one.permits * $13::bigint)
                ELSE one.permits
            END AS deliveries
     FROM (
-        SELECT $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+        SELECT lanes.won, $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
                -- Nobody counts what is used where the fleet has no limit.
                greatest(least(
                    $11,
                    CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
                    CASE WHEN $18 IS NOT NULL THEN $12::bigint END
-               ) - (SELECT count(*) FROM inbox.lane WHERE lease_id = $2), 0) AS permits
-        FROM first
+               ) - lanes.won, 0) AS permits
+        FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes
     ) AS one
 ),
 -- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
@@ -2578,17 +2578,11 @@ LEFT JOIN queued ON true;
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-mine AS MATERIALIZED (
-    SELECT asked.nth, asked.word, held.*
-    FROM unnest($2::uuid[], $3::uuid[], $4::text[])
-        WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
-    CROSS JOIN LATERAL (
-        SELECT ctid AS row, held.lease_id, held.message_id, handler_key, attempt, leased_at, cancel
-        FROM inbox.held AS held
-        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-        LIMIT 1
-        FOR UPDATE
-    ) AS held
+mine AS (
+    DELETE FROM inbox.held AS held
+    USING unnest($2::uuid[], $3::uuid[], $4::text[]) WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
+    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+    RETURNING asked.nth, asked.word, held.lease_id, held.message_id, handler_key, attempt, leased_at
 ),
 -- A lease goes when nothing is held under it any more. Two that end parts of one at the same moment both leave it:
 -- then it expires, empty. Nobody waits for it.
@@ -2611,23 +2605,6 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM inbox.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
-),
-let_go AS (
-    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
-        SELECT row FROM mine
-        UNION ALL
-        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
-        -- found from where it was.
-        SELECT was.row
-        FROM mine
-        CROSS JOIN LATERAL (
-            SELECT ctid AS row
-            FROM inbox.held AS held
-            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
-            LIMIT 1
-        ) AS was
-        WHERE mine.cancel
-    ))
 ),
 done AS (
     INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
@@ -2642,30 +2619,28 @@ SELECT nth, false FROM mine;
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-mine AS MATERIALIZED (
-    SELECT asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried, asked.place AS wished,
-           held.*, one.cancelled,
-           CASE WHEN one.cancelled THEN 'done' ELSE asked.place END AS place,
-           CASE WHEN one.cancelled THEN 'cancelled' ELSE asked.word END AS word,
-           NOT one.cancelled AND asked.place = 'ready' AS goes_back,
-           NOT one.cancelled AND (asked.place = 'waiting' OR asked.place = 'dead' AND held.blocks) AS blocks_lane,
-           -- What was not tried after all gives its attempt back.
-           held.attempt - (asked.place = 'ready' OR asked.word IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
-    FROM unnest(
+gone AS (
+    DELETE FROM inbox.held AS held
+    USING unnest(
         $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[], $9::jsonb[],
         $10::bigint[]
     ) WITH ORDINALITY AS asked (
         lease_id, message_id, place, word, after, error_type, error, carry, turn, nth
     )
-    CROSS JOIN LATERAL (
-        SELECT ctid AS row, held.*
-        FROM inbox.held AS held
-        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-        LIMIT 1
-        FOR UPDATE
-    ) AS held
+    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+    RETURNING asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried,
+              asked.place AS wished, asked.word AS said, held.*
+),
+mine AS MATERIALIZED (
+    SELECT gone.*, one.cancelled,
+           CASE WHEN one.cancelled THEN 'done' ELSE wished END AS place,
+           CASE WHEN one.cancelled THEN 'cancelled' ELSE said END AS word,
+           NOT one.cancelled AND (wished = 'waiting' OR wished = 'dead' AND blocks) AS blocks_lane,
+           -- What was not tried after all gives its attempt back.
+           attempt - (wished = 'ready' OR said IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
+    FROM gone
     -- Whoever cancelled it wants no other attempt, and no dead letter.
-    CROSS JOIN LATERAL (SELECT asked.place <> 'done' AND held.cancel AS cancelled) AS one
+    CROSS JOIN LATERAL (SELECT wished <> 'done' AND cancel AS cancelled) AS one
 ),
 -- A lease goes when nothing is held under it any more. Two that end parts of one at the same moment both leave it:
 -- then it expires, empty. Nobody waits for it.
@@ -2688,23 +2663,6 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM inbox.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
-),
-let_go AS (
-    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
-        SELECT row FROM mine
-        UNION ALL
-        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
-        -- found from where it was.
-        SELECT was.row
-        FROM mine
-        CROSS JOIN LATERAL (
-            SELECT ctid AS row
-            FROM inbox.held AS held
-            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
-            LIMIT 1
-        ) AS was
-        WHERE mine.cancel
-    ))
 ),
 -- The lanes of those that do not come to an end: the first that blocks its lane is the next holder.
 stays AS MATERIALIZED (
@@ -2776,17 +2734,11 @@ SELECT nth, cancelled FROM mine;
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-mine AS MATERIALIZED (
-    SELECT asked.nth, asked.word, held.*
-    FROM unnest($2::uuid[], $3::uuid[], $4::text[])
-        WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
-    CROSS JOIN LATERAL (
-        SELECT ctid AS row, held.lease_id, held.message_id, handler_key, attempt, leased_at, cancel
-        FROM inbox.held AS held
-        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-        LIMIT 1
-        FOR UPDATE
-    ) AS held
+mine AS (
+    DELETE FROM inbox.held AS held
+    USING unnest($2::uuid[], $3::uuid[], $4::text[]) WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
+    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+    RETURNING asked.nth, asked.word, held.lease_id, held.message_id, handler_key, attempt, leased_at
 ),
 -- A lease goes when nothing is held under it any more. Two that end parts of one at the same moment both leave it:
 -- then it expires, empty. Nobody waits for it.
@@ -2809,23 +2761,6 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM inbox.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
-),
-let_go AS (
-    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
-        SELECT row FROM mine
-        UNION ALL
-        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
-        -- found from where it was.
-        SELECT was.row
-        FROM mine
-        CROSS JOIN LATERAL (
-            SELECT ctid AS row
-            FROM inbox.held AS held
-            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
-            LIMIT 1
-        ) AS was
-        WHERE mine.cancel
-    ))
 ),
 done AS (
     INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
@@ -2841,30 +2776,28 @@ UNION ALL SELECT NULL, inbox.must_settle((SELECT count(*) FROM mine), $5, $6) IS
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-mine AS MATERIALIZED (
-    SELECT asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried, asked.place AS wished,
-           held.*, one.cancelled,
-           CASE WHEN one.cancelled THEN 'done' ELSE asked.place END AS place,
-           CASE WHEN one.cancelled THEN 'cancelled' ELSE asked.word END AS word,
-           NOT one.cancelled AND asked.place = 'ready' AS goes_back,
-           NOT one.cancelled AND (asked.place = 'waiting' OR asked.place = 'dead' AND held.blocks) AS blocks_lane,
-           -- What was not tried after all gives its attempt back.
-           held.attempt - (asked.place = 'ready' OR asked.word IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
-    FROM unnest(
+gone AS (
+    DELETE FROM inbox.held AS held
+    USING unnest(
         $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[], $9::jsonb[],
         $10::bigint[]
     ) WITH ORDINALITY AS asked (
         lease_id, message_id, place, word, after, error_type, error, carry, turn, nth
     )
-    CROSS JOIN LATERAL (
-        SELECT ctid AS row, held.*
-        FROM inbox.held AS held
-        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-        LIMIT 1
-        FOR UPDATE
-    ) AS held
+    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+    RETURNING asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried,
+              asked.place AS wished, asked.word AS said, held.*
+),
+mine AS MATERIALIZED (
+    SELECT gone.*, one.cancelled,
+           CASE WHEN one.cancelled THEN 'done' ELSE wished END AS place,
+           CASE WHEN one.cancelled THEN 'cancelled' ELSE said END AS word,
+           NOT one.cancelled AND (wished = 'waiting' OR wished = 'dead' AND blocks) AS blocks_lane,
+           -- What was not tried after all gives its attempt back.
+           attempt - (wished = 'ready' OR said IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
+    FROM gone
     -- Whoever cancelled it wants no other attempt, and no dead letter.
-    CROSS JOIN LATERAL (SELECT asked.place <> 'done' AND held.cancel AS cancelled) AS one
+    CROSS JOIN LATERAL (SELECT wished <> 'done' AND cancel AS cancelled) AS one
 ),
 -- A lease goes when nothing is held under it any more. Two that end parts of one at the same moment both leave it:
 -- then it expires, empty. Nobody waits for it.
@@ -2887,23 +2820,6 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM inbox.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
-),
-let_go AS (
-    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
-        SELECT row FROM mine
-        UNION ALL
-        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
-        -- found from where it was.
-        SELECT was.row
-        FROM mine
-        CROSS JOIN LATERAL (
-            SELECT ctid AS row
-            FROM inbox.held AS held
-            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
-            LIMIT 1
-        ) AS was
-        WHERE mine.cancel
-    ))
 ),
 -- The lanes of those that do not come to an end: the first that blocks its lane is the next holder.
 stays AS MATERIALIZED (

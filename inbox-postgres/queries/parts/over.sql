@@ -19,5 +19,4 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM :schema.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
-),
-{{let_go}}
+)

@@ -19,6 +19,8 @@ pub(crate) struct Held {
     pub(crate) claimed_for: String,
     pub(crate) leased_at: Timestamp,
     pub(crate) expires_at: Timestamp,
+    /// How many permits the deliveries of its lease share.
+    pub(crate) permits: Option<NonZeroU32>,
     pub(crate) delivery: Delivery,
 }
 
@@ -106,8 +108,8 @@ fn flat(request: &LeaseRequest, leases: Vec<Lease>) -> Vec<Held> {
             let fits = delivery.handler_key == lease.handler_key || of_a_run;
             assert!(fits, "only runs are of several handler keys: {delivery:?}");
             let (token, leased_at, expires_at) = (lease.token, lease.leased_at, lease.expires_at);
-            let claimed_for = lease.handler_key.clone();
-            flat.push(Held { token, claimed_for, leased_at, expires_at, delivery });
+            let (claimed_for, permits) = (lease.handler_key.clone(), lease.permits);
+            flat.push(Held { token, claimed_for, leased_at, expires_at, permits, delivery });
         }
     }
     let asked = |held: &Held| {

@@ -55,10 +55,10 @@ impl World {
                 _ => false,
             });
             assert!(was_free, "this was leased: {seen:?}");
-            let lease = self
-                .leases
-                .entry(held.token)
-                .or_insert_with(|| Lease { expires_at: held.expires_at, open: BTreeMap::new() });
+            let permits = held.permits.map_or(usize::MAX, |permits| permits.get() as usize);
+            let (expires_at, open) = (held.expires_at, BTreeMap::new());
+            let lease = self.leases.entry(held.token);
+            let lease = lease.or_insert_with(|| Lease { expires_at, permits, open });
             let twice = lease.open.insert(held.id(), key.clone());
             assert_eq!(twice, None, "a message is in a lease twice");
         }

@@ -55,6 +55,7 @@ pub(super) struct Keys {
 
 pub(super) struct Lease {
     pub(super) expires_at: Timestamp,
+    pub(super) permits: usize,
     /// Each with the key that it is stored under.
     pub(super) open: BTreeMap<MessageId, String>,
 }

@@ -39,16 +39,25 @@ impl World {
         }
     }
 
-    /// How many units of a limit are in use: a run is one.
-    fn units(&self, first_key: &str, counts: impl Fn(&Keys) -> bool) -> usize {
-        let of_handler = self
-            .held()
-            .filter(|(_, id, key)| self.first_key(key) == first_key && counts(&self.keyed[id]));
-        let unit = |(_, id, key): (LeaseToken, MessageId, &str)| match self.lane_of(id, key) {
-            Some((_, tenant, ordering_key)) => (None, tenant.to_owned(), ordering_key.to_owned()),
-            None => (Some((id, key.to_owned())), String::new(), String::new()),
+    /// How many deliveries that count for a limit are held: of a run one, and of the others of a lease no more than
+    /// it has permits, where they share these.
+    fn used(&self, first_key: &str, counts: impl Fn(&Keys) -> bool, are_shared: bool) -> usize {
+        let (mut runs, mut others) = (BTreeSet::new(), BTreeMap::new());
+        for (token, id, key) in self.held() {
+            if self.first_key(key) != first_key || !counts(&self.keyed[&id]) {
+                continue;
+            }
+            match self.lane_of(id, key) {
+                Some(lane) => _ = runs.insert(lane),
+                None => *others.entry(token).or_default() += 1,
+            }
+        }
+        let permits = |token: &LeaseToken| self.leases[token].permits;
+        let share = |(token, held): (LeaseToken, usize)| match are_shared {
+            true => held.min(permits(&token)),
+            false => held,
         };
-        of_handler.map(unit).collect::<BTreeSet<_>>().len()
+        runs.len() + others.into_iter().map(share).sum::<usize>()
     }
 
     /// What was leased under terms is, with all that is held, no more than these allow.
@@ -63,14 +72,14 @@ impl World {
                 continue;
             }
             if let Some(limit) = wanted.terms.fleet {
-                let count = self.units(first_key, |_| true);
+                let count = self.used(first_key, |_| true, true);
                 assert!(count <= limit.get() as usize, "{count} of `{key}` are held, not {limit}");
             }
             let Keys { tenant, concurrency, .. } = &self.keyed[&held.id()];
             if let (Some(limit), Some(shared)) = (wanted.terms.per_key, concurrency) {
-                let count = self.units(first_key, |one| {
-                    one.tenant == *tenant && one.concurrency.as_ref() == Some(shared)
-                });
+                let is_it =
+                    |one: &Keys| one.tenant == *tenant && one.concurrency.as_ref() == Some(shared);
+                let count = self.used(first_key, is_it, false);
                 assert!(
                     count <= limit.get() as usize,
                     "{count} of `{shared}` are held, not {limit}"
