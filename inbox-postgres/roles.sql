@@ -32,8 +32,8 @@ GRANT SELECT, INSERT, UPDATE ON :schema.route TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.host TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.orphan TO :worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON :schema.lane TO :worker;
-GRANT EXECUTE ON FUNCTION :schema.lane_next, :schema.held_limited, :schema.permits_used,
-    :schema.permits_of_keys, :schema.must_settle TO :worker;
+GRANT EXECUTE ON FUNCTION :schema.lane_next, :schema.permits_used(text),
+    :schema.permits_used(text, text, text), :schema.must_settle TO :worker;
 GRANT INSERT ON :schema.attempt TO :worker;
 GRANT INSERT, SELECT (message_id, handler_key, blocks) ON :schema.dead TO :worker;
 GRANT INSERT, SELECT (message_id, handler_key) ON :schema.done TO :worker;

@@ -548,11 +548,6 @@ WITH RECURSIVE line AS (
         LIMIT 1
     ) AS next
 ),
-used AS MATERIALIZED (
-    SELECT handler.first_key, used.tenant, used.concurrency_key
-    FROM (SELECT DISTINCT first_key FROM line) AS handler
-    CROSS JOIN LATERAL inbox.permits_of_keys(handler.first_key) AS used
-),
 next AS MATERIALIZED (
     SELECT waiting.row
     FROM line
@@ -565,7 +560,14 @@ next AS MATERIALIZED (
         LIMIT 1
         FOR UPDATE SKIP LOCKED
     ) AS waiting
-    WHERE (line.first_key, line.tenant, line.concurrency_key) NOT IN (SELECT * FROM used)
+    -- One look for each, and no join, which may read all that is held.
+    WHERE (
+        SELECT true
+        FROM inbox.held AS held
+        WHERE held.limited AND held.first_key = line.first_key AND held.tenant = line.tenant
+          AND held.concurrency_key = line.concurrency_key
+        LIMIT 1
+    ) IS NULL
     LIMIT $1
 ),
 woken AS (
@@ -907,18 +909,11 @@ stays AS MATERIALIZED (
 crowded AS MATERIALIZED (
     SELECT *
     FROM (
-        SELECT *, coalesce(sum(permits) OVER (PARTITION BY tenant, concurrency_key), 0) AS held,
-               row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
-        FROM (
-            SELECT lane, place, waits, tenant, concurrency_key, position, NULL AS permits
-            FROM stays WHERE is_first AND is_mine AND $11 IS NOT NULL
-            UNION ALL
-            SELECT NULL, NULL, NULL, used.tenant, used.concurrency_key, NULL, used.permits
-            FROM first CROSS JOIN LATERAL inbox.permits_of_keys(first.key) AS used
-            WHERE $11 IS NOT NULL
-        ) AS one
-    ) AS one
-    WHERE lane IS NOT NULL AND concurrency_key IS NOT NULL AND nth > $11 - held
+        SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
+        FROM stays WHERE is_first AND is_mine
+    ) AS head
+    WHERE concurrency_key IS NOT NULL
+      AND nth > $11 - inbox.permits_used((SELECT key FROM first), tenant, concurrency_key)
 ),
 parked AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *
@@ -1190,22 +1185,21 @@ first AS MATERIALIZED (
 ),
 -- How many deliveries without an ordering key may be taken: what the limit of the fleet and the lanes that were won
 -- leave. Where there is no other limit, a permit is for several deliveries, of which the worker runs one at a time.
-room AS MATERIALIZED (
-    SELECT CASE WHEN one.is_shared THEN one.permits END::integer AS permits,
-           CASE
-               WHEN one.is_shared THEN least($11::bigint - one.won, one.permits * $13::bigint)
-               ELSE one.permits
-           END AS deliveries
-    FROM (
-        SELECT lanes.won, $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+free AS MATERIALIZED (
+    SELECT lanes.won, $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+           greatest(least(
+               $11::bigint,
                -- Nobody counts what is used where the fleet has no limit.
-               greatest(least(
-                   $11,
-                   CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
-                   CASE WHEN $18 IS NOT NULL THEN $12::bigint END
-               ) - lanes.won, 0) AS permits
-        FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes
-    ) AS one
+               CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
+               -- No more than the worker runs at once.
+               CASE WHEN $18 IS NOT NULL AND $19 IS NULL THEN $12::bigint END
+           ) - lanes.won, 0) AS permits
+    FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes
+),
+room AS MATERIALIZED (
+    SELECT CASE WHEN is_shared THEN permits END::integer AS permits,
+           CASE WHEN is_shared THEN least($11 - won, permits * $13::bigint) ELSE permits END AS deliveries
+    FROM free
 ),
 -- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
 -- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
@@ -1235,7 +1229,10 @@ found AS MATERIALIZED (
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
 used AS MATERIALIZED (
-    SELECT used.* FROM first CROSS JOIN LATERAL inbox.permits_of_keys(first.key) AS used WHERE $19 IS NOT NULL
+    SELECT one.tenant, one.concurrency_key, inbox.permits_used(first.key, one.tenant, one.concurrency_key) AS permits
+    FROM first, (
+        SELECT DISTINCT tenant, concurrency_key FROM found WHERE concurrency_key IS NOT NULL AND $19 IS NOT NULL
+    ) AS one
 ),
 -- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
@@ -1709,22 +1706,21 @@ first AS MATERIALIZED (
 ),
 -- How many deliveries without an ordering key may be taken: what the limit of the fleet and the lanes that were won
 -- leave. Where there is no other limit, a permit is for several deliveries, of which the worker runs one at a time.
-room AS MATERIALIZED (
-    SELECT CASE WHEN one.is_shared THEN one.permits END::integer AS permits,
-           CASE
-               WHEN one.is_shared THEN least($11::bigint - one.won, one.permits * $13::bigint)
-               ELSE one.permits
-           END AS deliveries
-    FROM (
-        SELECT lanes.won, $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+free AS MATERIALIZED (
+    SELECT lanes.won, $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+           greatest(least(
+               $11::bigint,
                -- Nobody counts what is used where the fleet has no limit.
-               greatest(least(
-                   $11,
-                   CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
-                   CASE WHEN $18 IS NOT NULL THEN $12::bigint END
-               ) - lanes.won, 0) AS permits
-        FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes
-    ) AS one
+               CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
+               -- No more than the worker runs at once.
+               CASE WHEN $18 IS NOT NULL AND $19 IS NULL THEN $12::bigint END
+           ) - lanes.won, 0) AS permits
+    FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes
+),
+room AS MATERIALIZED (
+    SELECT CASE WHEN is_shared THEN permits END::integer AS permits,
+           CASE WHEN is_shared THEN least($11 - won, permits * $13::bigint) ELSE permits END AS deliveries
+    FROM free
 ),
 -- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
 -- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
@@ -1754,7 +1750,10 @@ found AS MATERIALIZED (
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
 used AS MATERIALIZED (
-    SELECT used.* FROM first CROSS JOIN LATERAL inbox.permits_of_keys(first.key) AS used WHERE $19 IS NOT NULL
+    SELECT one.tenant, one.concurrency_key, inbox.permits_used(first.key, one.tenant, one.concurrency_key) AS permits
+    FROM first, (
+        SELECT DISTINCT tenant, concurrency_key FROM found WHERE concurrency_key IS NOT NULL AND $19 IS NOT NULL
+    ) AS one
 ),
 -- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
@@ -2228,22 +2227,21 @@ first AS MATERIALIZED (
 ),
 -- How many deliveries without an ordering key may be taken: what the limit of the fleet and the lanes that were won
 -- leave. Where there is no other limit, a permit is for several deliveries, of which the worker runs one at a time.
-room AS MATERIALIZED (
-    SELECT CASE WHEN one.is_shared THEN one.permits END::integer AS permits,
-           CASE
-               WHEN one.is_shared THEN least($11::bigint - one.won, one.permits * $13::bigint)
-               ELSE one.permits
-           END AS deliveries
-    FROM (
-        SELECT lanes.won, $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+free AS MATERIALIZED (
+    SELECT lanes.won, $18::integer IS NOT NULL AND $19::integer IS NULL AS is_shared,
+           greatest(least(
+               $11::bigint,
                -- Nobody counts what is used where the fleet has no limit.
-               greatest(least(
-                   $11,
-                   CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
-                   CASE WHEN $18 IS NOT NULL THEN $12::bigint END
-               ) - lanes.won, 0) AS permits
-        FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes
-    ) AS one
+               CASE WHEN $18 IS NOT NULL THEN $18 - inbox.permits_used(first.key) END,
+               -- No more than the worker runs at once.
+               CASE WHEN $18 IS NOT NULL AND $19 IS NULL THEN $12::bigint END
+           ) - lanes.won, 0) AS permits
+    FROM first, (SELECT count(*) AS won FROM inbox.lane WHERE lease_id = $2) AS lanes
+),
+room AS MATERIALIZED (
+    SELECT CASE WHEN is_shared THEN permits END::integer AS permits,
+           CASE WHEN is_shared THEN least($11 - won, permits * $13::bigint) ELSE permits END AS deliveries
+    FROM free
 ),
 -- What has no ordering key, level by level, each in the order of numbers over all versions, and from the mark where
 -- earlier claims of that level and version found work. The last LIMIT stops the others: levels that come after
@@ -2273,7 +2271,10 @@ found AS MATERIALIZED (
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
 used AS MATERIALIZED (
-    SELECT used.* FROM first CROSS JOIN LATERAL inbox.permits_of_keys(first.key) AS used WHERE $19 IS NOT NULL
+    SELECT one.tenant, one.concurrency_key, inbox.permits_used(first.key, one.tenant, one.concurrency_key) AS permits
+    FROM first, (
+        SELECT DISTINCT tenant, concurrency_key FROM found WHERE concurrency_key IS NOT NULL AND $19 IS NOT NULL
+    ) AS one
 ),
 -- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
@@ -2578,11 +2579,17 @@ LEFT JOIN queued ON true;
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-mine AS (
-    DELETE FROM inbox.held AS held
-    USING unnest($2::uuid[], $3::uuid[], $4::text[]) WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
-    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-    RETURNING asked.nth, asked.word, held.lease_id, held.message_id, handler_key, attempt, leased_at
+mine AS MATERIALIZED (
+    SELECT asked.nth, asked.word, held.*
+    FROM unnest($2::uuid[], $3::uuid[], $4::text[])
+        WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, held.lease_id, held.message_id, handler_key, attempt, leased_at, cancel
+        FROM inbox.held AS held
+        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+        LIMIT 1
+        FOR UPDATE
+    ) AS held
 ),
 -- A lease goes when nothing is held under it any more. Two that end parts of one at the same moment both leave it:
 -- then it expires, empty. Nobody waits for it.
@@ -2605,6 +2612,23 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM inbox.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
+),
+let_go AS (
+    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
+        SELECT row FROM mine
+        UNION ALL
+        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
+        -- found from where it was.
+        SELECT was.row
+        FROM mine
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row
+            FROM inbox.held AS held
+            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
+            LIMIT 1
+        ) AS was
+        WHERE mine.cancel
+    ))
 ),
 done AS (
     INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
@@ -2619,28 +2643,29 @@ SELECT nth, false FROM mine;
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-gone AS (
-    DELETE FROM inbox.held AS held
-    USING unnest(
+mine AS MATERIALIZED (
+    SELECT asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried, asked.place AS wished,
+           held.*, one.cancelled,
+           CASE WHEN one.cancelled THEN 'done' ELSE asked.place END AS place,
+           CASE WHEN one.cancelled THEN 'cancelled' ELSE asked.word END AS word,
+           NOT one.cancelled AND (asked.place = 'waiting' OR asked.place = 'dead' AND held.blocks) AS blocks_lane,
+           -- What was not tried after all gives its attempt back.
+           held.attempt - (asked.place = 'ready' OR asked.word IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
+    FROM unnest(
         $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[], $9::jsonb[],
         $10::bigint[]
     ) WITH ORDINALITY AS asked (
         lease_id, message_id, place, word, after, error_type, error, carry, turn, nth
     )
-    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-    RETURNING asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried,
-              asked.place AS wished, asked.word AS said, held.*
-),
-mine AS MATERIALIZED (
-    SELECT gone.*, one.cancelled,
-           CASE WHEN one.cancelled THEN 'done' ELSE wished END AS place,
-           CASE WHEN one.cancelled THEN 'cancelled' ELSE said END AS word,
-           NOT one.cancelled AND (wished = 'waiting' OR wished = 'dead' AND blocks) AS blocks_lane,
-           -- What was not tried after all gives its attempt back.
-           attempt - (wished = 'ready' OR said IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
-    FROM gone
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, held.*
+        FROM inbox.held AS held
+        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+        LIMIT 1
+        FOR UPDATE
+    ) AS held
     -- Whoever cancelled it wants no other attempt, and no dead letter.
-    CROSS JOIN LATERAL (SELECT wished <> 'done' AND cancel AS cancelled) AS one
+    CROSS JOIN LATERAL (SELECT asked.place <> 'done' AND held.cancel AS cancelled) AS one
 ),
 -- A lease goes when nothing is held under it any more. Two that end parts of one at the same moment both leave it:
 -- then it expires, empty. Nobody waits for it.
@@ -2663,6 +2688,23 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM inbox.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
+),
+let_go AS (
+    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
+        SELECT row FROM mine
+        UNION ALL
+        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
+        -- found from where it was.
+        SELECT was.row
+        FROM mine
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row
+            FROM inbox.held AS held
+            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
+            LIMIT 1
+        ) AS was
+        WHERE mine.cancel
+    ))
 ),
 -- The lanes of those that do not come to an end: the first that blocks its lane is the next holder.
 stays AS MATERIALIZED (
@@ -2734,11 +2776,17 @@ SELECT nth, cancelled FROM mine;
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-mine AS (
-    DELETE FROM inbox.held AS held
-    USING unnest($2::uuid[], $3::uuid[], $4::text[]) WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
-    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-    RETURNING asked.nth, asked.word, held.lease_id, held.message_id, handler_key, attempt, leased_at
+mine AS MATERIALIZED (
+    SELECT asked.nth, asked.word, held.*
+    FROM unnest($2::uuid[], $3::uuid[], $4::text[])
+        WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, held.lease_id, held.message_id, handler_key, attempt, leased_at, cancel
+        FROM inbox.held AS held
+        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+        LIMIT 1
+        FOR UPDATE
+    ) AS held
 ),
 -- A lease goes when nothing is held under it any more. Two that end parts of one at the same moment both leave it:
 -- then it expires, empty. Nobody waits for it.
@@ -2761,6 +2809,23 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM inbox.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
+),
+let_go AS (
+    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
+        SELECT row FROM mine
+        UNION ALL
+        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
+        -- found from where it was.
+        SELECT was.row
+        FROM mine
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row
+            FROM inbox.held AS held
+            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
+            LIMIT 1
+        ) AS was
+        WHERE mine.cancel
+    ))
 ),
 done AS (
     INSERT INTO inbox.done (message_id, handler_key, outcome, attempts, took, done_at)
@@ -2776,28 +2841,29 @@ UNION ALL SELECT NULL, inbox.must_settle((SELECT count(*) FROM mine), $5, $6) IS
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-gone AS (
-    DELETE FROM inbox.held AS held
-    USING unnest(
+mine AS MATERIALIZED (
+    SELECT asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried, asked.place AS wished,
+           held.*, one.cancelled,
+           CASE WHEN one.cancelled THEN 'done' ELSE asked.place END AS place,
+           CASE WHEN one.cancelled THEN 'cancelled' ELSE asked.word END AS word,
+           NOT one.cancelled AND (asked.place = 'waiting' OR asked.place = 'dead' AND held.blocks) AS blocks_lane,
+           -- What was not tried after all gives its attempt back.
+           held.attempt - (asked.place = 'ready' OR asked.word IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
+    FROM unnest(
         $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[], $9::jsonb[],
         $10::bigint[]
     ) WITH ORDINALITY AS asked (
         lease_id, message_id, place, word, after, error_type, error, carry, turn, nth
     )
-    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-    RETURNING asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried,
-              asked.place AS wished, asked.word AS said, held.*
-),
-mine AS MATERIALIZED (
-    SELECT gone.*, one.cancelled,
-           CASE WHEN one.cancelled THEN 'done' ELSE wished END AS place,
-           CASE WHEN one.cancelled THEN 'cancelled' ELSE said END AS word,
-           NOT one.cancelled AND (wished = 'waiting' OR wished = 'dead' AND blocks) AS blocks_lane,
-           -- What was not tried after all gives its attempt back.
-           attempt - (wished = 'ready' OR said IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
-    FROM gone
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, held.*
+        FROM inbox.held AS held
+        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+        LIMIT 1
+        FOR UPDATE
+    ) AS held
     -- Whoever cancelled it wants no other attempt, and no dead letter.
-    CROSS JOIN LATERAL (SELECT wished <> 'done' AND cancel AS cancelled) AS one
+    CROSS JOIN LATERAL (SELECT asked.place <> 'done' AND held.cancel AS cancelled) AS one
 ),
 -- A lease goes when nothing is held under it any more. Two that end parts of one at the same moment both leave it:
 -- then it expires, empty. Nobody waits for it.
@@ -2820,6 +2886,23 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM inbox.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
+),
+let_go AS (
+    DELETE FROM inbox.held WHERE ctid = ANY (ARRAY(
+        SELECT row FROM mine
+        UNION ALL
+        -- One that was cancelled while this waited for it is where this statement cannot see it yet. It is
+        -- found from where it was.
+        SELECT was.row
+        FROM mine
+        CROSS JOIN LATERAL (
+            SELECT ctid AS row
+            FROM inbox.held AS held
+            WHERE held.lease_id = mine.lease_id AND held.message_id = mine.message_id
+            LIMIT 1
+        ) AS was
+        WHERE mine.cancel
+    ))
 ),
 -- The lanes of those that do not come to an end: the first that blocks its lane is the next holder.
 stays AS MATERIALIZED (

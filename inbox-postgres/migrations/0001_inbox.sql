@@ -136,9 +136,11 @@ CREATE TABLE :schema.held (
     CONSTRAINT held_pkey PRIMARY KEY (lease_id, message_id)
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
--- From the oldest lease that there is, it has hardly an entry of what is over: also while a transaction that is open
--- keeps all entries.
-CREATE INDEX held_limited ON :schema.held (first_key, lease_id) WHERE limited;
+-- From the oldest lease that there is, they have hardly an entry of what is over: also while a transaction that is
+-- open keeps all entries.
+CREATE INDEX held_fleet ON :schema.held (first_key, lease_id) WHERE limited;
+CREATE INDEX held_key ON :schema.held (first_key, tenant, concurrency_key, lease_id)
+    WHERE limited AND concurrency_key IS NOT NULL;
 CREATE INDEX held_lane ON :schema.held (lease_id, tenant, ordering_key, position) WHERE ordering_key IS NOT NULL;
 
 COMMENT ON TABLE :schema.held IS 'Deliveries in flight, a row each. To delete the row is to settle the delivery: whoever finds it gone has lost it.';
@@ -448,44 +450,34 @@ LANGUAGE sql STABLE AS $$
     LIMIT most
 $$;
 
--- What a handler holds that counts for its limits. Of a run one delivery counts.
-CREATE FUNCTION :schema.held_limited(first text)
-RETURNS TABLE (of_lease uuid, of_tenant text, of_lane text, of_key text, count bigint)
-LANGUAGE sql STABLE AS $$
-    SELECT held.lease_id, held.tenant, held.ordering_key, held.concurrency_key,
-           CASE WHEN held.ordering_key IS NULL THEN count(*) ELSE 1 END
-    FROM :schema.held AS held
-    WHERE held.limited AND held.first_key = first
-      AND held.lease_id >= (SELECT lease.id FROM :schema.lease AS lease ORDER BY lease.id LIMIT 1)
-    GROUP BY held.lease_id, held.tenant, held.ordering_key, held.concurrency_key
-$$;
-
 -- How many permits of its limit for the fleet a handler uses: a run uses one, and what a lease holds besides no more
 -- than it was given.
 CREATE FUNCTION :schema.permits_used(first text) RETURNS bigint
 LANGUAGE sql STABLE AS $$
-    SELECT coalesce(sum(least(used.count, lease.permits)), 0)::bigint
+    SELECT coalesce(sum(CASE WHEN one.ordering_key IS NULL THEN least(one.count, (
+               SELECT lease.permits FROM :schema.lease AS lease WHERE lease.id = one.lease_id LIMIT 1
+           )) ELSE 1 END), 0)::bigint
     FROM (
-        SELECT one.of_lease, one.of_lane, sum(one.count) AS count
-        FROM :schema.held_limited(first) AS one
-        GROUP BY one.of_lease, one.of_lane, CASE WHEN one.of_lane IS NOT NULL THEN one.of_tenant END
-    ) AS used
-    LEFT JOIN LATERAL (
-        SELECT CASE WHEN used.of_lane IS NULL THEN lease.permits ELSE 1 END AS permits
-        FROM :schema.lease AS lease
-        WHERE lease.id = used.of_lease
-        LIMIT 1
-    ) AS lease ON true
+        SELECT held.lease_id, held.ordering_key, count(*)
+        FROM :schema.held AS held
+        WHERE held.limited AND held.first_key = first
+          AND held.lease_id >= (SELECT lease.id FROM :schema.lease AS lease ORDER BY lease.id LIMIT 1)
+        GROUP BY held.lease_id, held.ordering_key, CASE WHEN held.ordering_key IS NOT NULL THEN held.tenant END
+    ) AS one
 $$;
 
--- How many permits are used of each concurrency key.
-CREATE FUNCTION :schema.permits_of_keys(first text)
-RETURNS TABLE (tenant text, concurrency_key text, permits bigint)
+-- The same of its limit for one concurrency key, of which each delivery without an ordering key uses one.
+CREATE FUNCTION :schema.permits_used(first text, of_tenant text, of_key text) RETURNS bigint
 LANGUAGE sql STABLE AS $$
-    SELECT one.of_tenant, one.of_key, sum(one.count)::bigint
-    FROM :schema.held_limited(first) AS one
-    WHERE one.of_key IS NOT NULL
-    GROUP BY one.of_tenant, one.of_key
+    SELECT count(*)
+    FROM (
+        SELECT DISTINCT held.lease_id, held.ordering_key,
+               CASE WHEN held.ordering_key IS NULL THEN held.message_id END
+        FROM :schema.held AS held
+        WHERE held.limited AND held.first_key = first AND held.tenant = of_tenant
+          AND held.concurrency_key = of_key AND held.concurrency_key IS NOT NULL
+          AND held.lease_id >= (SELECT lease.id FROM :schema.lease AS lease ORDER BY lease.id LIMIT 1)
+    ) AS used
 $$;
 
 -- Raises an error, and so ends the transaction of a handler whose delivery is another worker's by now, or
@@ -502,5 +494,5 @@ END
 $$;
 
 -- Everyone may call a new function unless that is taken away.
-REVOKE EXECUTE ON FUNCTION :schema.first_key, :schema.lane_next, :schema.held_limited,
-    :schema.permits_used, :schema.permits_of_keys, :schema.must_settle FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION :schema.first_key, :schema.lane_next, :schema.permits_used(text),
+    :schema.permits_used(text, text, text), :schema.must_settle FROM PUBLIC;

@@ -19,11 +19,6 @@ WITH RECURSIVE line AS (
         LIMIT 1
     ) AS next
 ),
-used AS MATERIALIZED (
-    SELECT handler.first_key, used.tenant, used.concurrency_key
-    FROM (SELECT DISTINCT first_key FROM line) AS handler
-    CROSS JOIN LATERAL :schema.permits_of_keys(handler.first_key) AS used
-),
 next AS MATERIALIZED (
     SELECT waiting.row
     FROM line
@@ -36,7 +31,14 @@ next AS MATERIALIZED (
         LIMIT 1
         FOR UPDATE SKIP LOCKED
     ) AS waiting
-    WHERE (line.first_key, line.tenant, line.concurrency_key) NOT IN (SELECT * FROM used)
+    -- One look for each, and no join, which may read all that is held.
+    WHERE (
+        SELECT true
+        FROM :schema.held AS held
+        WHERE held.limited AND held.first_key = line.first_key AND held.tenant = line.tenant
+          AND held.concurrency_key = line.concurrency_key
+        LIMIT 1
+    ) IS NULL
     LIMIT $1
 ),
 {{wake}}

@@ -3,28 +3,29 @@
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-gone AS (
-    DELETE FROM :schema.held AS held
-    USING unnest(
+mine AS MATERIALIZED (
+    SELECT asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried, asked.place AS wished,
+           held.*, one.cancelled,
+           CASE WHEN one.cancelled THEN 'done' ELSE asked.place END AS place,
+           CASE WHEN one.cancelled THEN 'cancelled' ELSE asked.word END AS word,
+           NOT one.cancelled AND (asked.place = 'waiting' OR asked.place = 'dead' AND held.blocks) AS blocks_lane,
+           -- What was not tried after all gives its attempt back.
+           held.attempt - (asked.place = 'ready' OR asked.word IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
+    FROM unnest(
         $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::interval[], $7::text[], $8::text[], $9::jsonb[],
         $10::bigint[]
     ) WITH ORDINALITY AS asked (
         lease_id, message_id, place, word, after, error_type, error, carry, turn, nth
     )
-    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-    RETURNING asked.nth, asked.turn, asked.after, asked.error_type, asked.error, asked.carry AS carried,
-              asked.place AS wished, asked.word AS said, held.*
-),
-mine AS MATERIALIZED (
-    SELECT gone.*, one.cancelled,
-           CASE WHEN one.cancelled THEN 'done' ELSE wished END AS place,
-           CASE WHEN one.cancelled THEN 'cancelled' ELSE said END AS word,
-           NOT one.cancelled AND (wished = 'waiting' OR wished = 'dead' AND blocks) AS blocks_lane,
-           -- What was not tried after all gives its attempt back.
-           attempt - (wished = 'ready' OR said IS NOT DISTINCT FROM 'orphaned')::integer AS attempts
-    FROM gone
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, held.*
+        FROM :schema.held AS held
+        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+        LIMIT 1
+        FOR UPDATE
+    ) AS held
     -- Whoever cancelled it wants no other attempt, and no dead letter.
-    CROSS JOIN LATERAL (SELECT wished <> 'done' AND cancel AS cancelled) AS one
+    CROSS JOIN LATERAL (SELECT asked.place <> 'done' AND held.cancel AS cancelled) AS one
 ),
 {{over}},
 {{kept}},

@@ -3,11 +3,17 @@
 WITH clock AS MATERIALIZED (
     SELECT coalesce($1::timestamptz, clock_timestamp()) AS now
 ),
-mine AS (
-    DELETE FROM :schema.held AS held
-    USING unnest($2::uuid[], $3::uuid[], $4::text[]) WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
-    WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
-    RETURNING asked.nth, asked.word, held.lease_id, held.message_id, handler_key, attempt, leased_at
+mine AS MATERIALIZED (
+    SELECT asked.nth, asked.word, held.*
+    FROM unnest($2::uuid[], $3::uuid[], $4::text[])
+        WITH ORDINALITY AS asked (lease_id, message_id, word, nth)
+    CROSS JOIN LATERAL (
+        SELECT ctid AS row, held.lease_id, held.message_id, handler_key, attempt, leased_at, cancel
+        FROM :schema.held AS held
+        WHERE held.lease_id = asked.lease_id AND held.message_id = asked.message_id
+        LIMIT 1
+        FOR UPDATE
+    ) AS held
 ),
 {{over}},
 done AS (

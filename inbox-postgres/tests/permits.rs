@@ -18,6 +18,7 @@ use inbox::{Inbox, State, handler, inbox_contract};
 use inbox_testing::postgres::PostgresDatabase;
 use reach::PATIENCE;
 use serde::{Deserialize, Serialize};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const COUNT: u32 = 300;
@@ -46,10 +47,14 @@ async fn export(command: Export, State(running): State<Running>) -> Result<(), S
     if command.number.is_multiple_of(3) { Err("no room".to_owned()) } else { Ok(()) }
 }
 
+fn running(ended: UnboundedSender<u32>) -> Running {
+    Running { now: Arc::default(), most: Arc::default(), ended }
+}
+
 async fn inbox(database: &PostgresDatabase, running: &Running) -> Inbox<PostgresStore> {
     let options = reach::options().connections(4).ensure_schema();
     let store = options.open_config(database.config().clone()).await.unwrap();
-    Inbox::builder(store).state(running.clone()).build().await.unwrap()
+    Inbox::builder(store).state(running.clone()).state(Last::default()).build().await.unwrap()
 }
 
 async fn all_of(ended: &mut UnboundedReceiver<u32>) -> Vec<u32> {
@@ -65,7 +70,7 @@ async fn all_of(ended: &mut UnboundedReceiver<u32>) -> Vec<u32> {
 async fn two_hosts_run_no_more_at_once_than_there_are_permits_and_failures_hold_up_no_other() {
     let database = PostgresDatabase::create().await.unwrap();
     let (sender, mut ended) = unbounded_channel();
-    let running = Running { now: Arc::default(), most: Arc::default(), ended: sender };
+    let running = running(sender);
     let inboxes = [inbox(&database, &running).await, inbox(&database, &running).await];
     for number in 0..COUNT {
         inboxes[0].scheduler().schedule(Export { number }, ScheduleOptions::new()).await.unwrap();
@@ -82,11 +87,46 @@ async fn two_hosts_run_no_more_at_once_than_there_are_permits_and_failures_hold_
     assert_eq!(counts, [(DeliveryState::Dead, 100), (DeliveryState::Completed, 200)]);
 }
 
+#[inbox_contract(name = "import", version = 1)]
+#[derive(Serialize, Deserialize)]
+struct Import {
+    number: u32,
+}
+
+/// The first one ends after all the others.
+#[derive(Clone, Default)]
+struct Last {
+    ended: Arc<AtomicUsize>,
+    others: Arc<Notify>,
+}
+
+#[handler(key = "import", concurrency(fleet = 2))]
+async fn import(command: Import, State(last): State<Last>) {
+    if command.number == COUNT - 1 {
+        last.others.notified().await;
+    } else if last.ended.fetch_add(1, Ordering::SeqCst) + 2 == COUNT as usize {
+        last.others.notify_one();
+    }
+}
+
+#[tokio::test]
+async fn a_delivery_that_takes_long_keeps_its_permit_and_no_other() {
+    let database = PostgresDatabase::create().await.unwrap();
+    let (sender, _ended) = unbounded_channel();
+    let inbox = inbox(&database, &running(sender)).await;
+    let numbers = (0..COUNT).map(|number| (Import { number }, ScheduleOptions::new()));
+    for receipt in inbox.scheduler().schedule_all(numbers.rev()).await.unwrap() {
+        receipt.unwrap();
+    }
+    let pending = inbox.process_pending().await.unwrap();
+    assert_eq!(pending.completed, u64::from(COUNT), "{pending:?}");
+}
+
 #[tokio::test]
 async fn a_claim_is_given_several_deliveries_for_each_permit() {
     let database = PostgresDatabase::create().await.unwrap();
     let (sender, _ended) = unbounded_channel();
-    let running = Running { now: Arc::default(), most: Arc::default(), ended: sender };
+    let running = running(sender);
     let inbox = inbox(&database, &running).await;
     for number in 0..COUNT {
         inbox.scheduler().schedule(Export { number }, ScheduleOptions::new()).await.unwrap();

@@ -1,8 +1,9 @@
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// A run: deliveries under one lease that its worker executes one after the other. Those of a lane are settled in
-/// that order too. Clones are one run.
+/// A run: deliveries of one lease that must not all be executed at once. Those of a lane are executed and settled one
+/// after the other. Clones are one run.
 #[derive(Debug, Clone)]
 pub struct LaneRun(Arc<State>);
 
@@ -18,7 +19,7 @@ struct State {
 enum Kind {
     Lane,
     CarefulLane,
-    Permit,
+    Permits(NonZeroU32),
 }
 
 impl LaneRun {
@@ -36,11 +37,11 @@ impl LaneRun {
         Self::of(Kind::CarefulLane)
     }
 
-    /// Deliveries that use one permit of their handler's limit: one of them runs at a time, and nothing else ties them
-    /// together.
+    /// Deliveries that share so many permits of their handler's limit: no more of them run at a time, and nothing else
+    /// ties them together.
     #[must_use]
-    pub fn permit() -> Self {
-        Self::of(Kind::Permit)
+    pub fn permits(permits: NonZeroU32) -> Self {
+        Self::of(Kind::Permits(permits))
     }
 
     fn of(kind: Kind) -> Self {
@@ -55,10 +56,19 @@ impl LaneRun {
         self.0.kind == Kind::CarefulLane
     }
 
-    /// Whether its deliveries share a [permit](Self::permit), and no lane.
+    /// Whether its deliveries share a lane, and not [permits](Self::permits).
     #[must_use]
-    pub fn is_permit(&self) -> bool {
-        self.0.kind == Kind::Permit
+    pub fn is_lane(&self) -> bool {
+        !matches!(self.0.kind, Kind::Permits(_))
+    }
+
+    /// How many of its deliveries may run at a time.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        match self.0.kind {
+            Kind::Lane | Kind::CarefulLane => 1,
+            Kind::Permits(permits) => permits.get() as usize,
+        }
     }
 
     /// Which run it is, in this process.

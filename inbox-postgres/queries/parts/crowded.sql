@@ -2,18 +2,11 @@
 crowded AS MATERIALIZED (
     SELECT *
     FROM (
-        SELECT *, coalesce(sum(permits) OVER (PARTITION BY tenant, concurrency_key), 0) AS held,
-               row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
-        FROM (
-            SELECT lane, place, waits, tenant, concurrency_key, position, NULL AS permits
-            FROM stays WHERE is_first AND is_mine AND $per_key IS NOT NULL
-            UNION ALL
-            SELECT NULL, NULL, NULL, used.tenant, used.concurrency_key, NULL, used.permits
-            FROM first CROSS JOIN LATERAL :schema.permits_of_keys(first.key) AS used
-            WHERE $per_key IS NOT NULL
-        ) AS one
-    ) AS one
-    WHERE lane IS NOT NULL AND concurrency_key IS NOT NULL AND nth > $per_key - held
+        SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
+        FROM stays WHERE is_first AND is_mine
+    ) AS head
+    WHERE concurrency_key IS NOT NULL
+      AND nth > $per_key - :schema.permits_used((SELECT key FROM first), tenant, concurrency_key)
 ),
 parked AS (
     DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *

@@ -19,4 +19,5 @@ over AS MATERIALIZED (
 ),
 ended AS (
     DELETE FROM :schema.lease WHERE ctid = ANY (ARRAY(SELECT row FROM over))
-)
+),
+{{let_go}}

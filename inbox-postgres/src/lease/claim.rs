@@ -98,7 +98,7 @@ impl PostgresStore {
         let mut claimed = Claimed::new(self.clone(), Vec::new());
         let mut room = wanted.limit.get();
         // From where, and whether all that is ready was above it.
-        let starts = mark.starts(is_limited(wanted)).into_iter().map(|start| match start {
+        let starts = mark.starts().into_iter().map(|start| match start {
             Start::Beginning => (Lows::new(), Lows::new(), true),
             Start::Mark => (mark.lows.clone(), mark.lane_lows.clone(), false),
         });
@@ -132,6 +132,12 @@ impl PostgresStore {
                 starts.push_front((lows, lane_lows, is_whole));
             } else if outcome.moved > 0 {
                 self.ring_here();
+            } else if !is_whole
+                && is_limited(wanted)
+                && (is_crowded || !claimed.leases().is_empty())
+            {
+                // It is a limit that leaves room: a sweep would not fill it.
+                starts.clear();
             } else if is_whole && !has_left {
                 // It saw all there is, if it was not enough.
                 starts.clear();

@@ -93,8 +93,8 @@ impl Watermark {
         }
     }
 
-    /// Where the claims of one call start, one after the other. Where limits leave room, a sweep seldom fills it.
-    pub(crate) fn starts(&self, is_limited: bool) -> Vec<Start> {
+    /// Where the claims of one call start, one after the other.
+    pub(crate) fn starts(&self) -> Vec<Start> {
         if self.lows.is_empty() && self.lane_lows.is_empty() {
             return vec![Start::Beginning];
         }
@@ -107,8 +107,8 @@ impl Watermark {
             (true, _) if self.is_short => vec![Start::Beginning],
             // First: a deep backlog would leave it no room, for as long as there is one.
             (true, true) => vec![Start::Beginning, Start::Mark],
-            (true, false) if !is_limited => vec![Start::Mark, Start::Beginning],
-            _ => vec![Start::Mark],
+            (true, false) => vec![Start::Mark, Start::Beginning],
+            (false, _) => vec![Start::Mark],
         }
     }
 }
@@ -184,30 +184,18 @@ mod tests {
     fn a_sweep_that_is_due_comes_first_and_one_that_is_too_slow_not_at_all() {
         let (cheap, slow) = (Duration::from_millis(1), Duration::from_secs(1));
         let (just_now, long_ago) = (Duration::ZERO, Duration::from_mins(1));
-        assert_eq!(mark(cheap, long_ago).starts(false), [Start::Beginning, Start::Mark]);
-        assert_eq!(mark(cheap, just_now).starts(false), [Start::Mark, Start::Beginning]);
-        assert_eq!(mark(slow, just_now).starts(false), [Start::Mark]);
-        assert_eq!(mark(slow, long_ago).starts(false), [Start::Beginning, Start::Mark]);
-        assert_eq!(Watermark::default().starts(false), [Start::Beginning]);
-    }
-
-    #[test]
-    fn where_limits_leave_room_a_sweep_is_made_when_it_is_due() {
-        let cheap = Duration::from_millis(1);
-        assert_eq!(mark(cheap, Duration::ZERO).starts(true), [Start::Mark]);
-        let due = mark(cheap, Duration::from_mins(1)).starts(true);
-        assert_eq!(due, [Start::Beginning, Start::Mark]);
+        assert_eq!(mark(cheap, long_ago).starts(), [Start::Beginning, Start::Mark]);
+        assert_eq!(mark(cheap, just_now).starts(), [Start::Mark, Start::Beginning]);
+        assert_eq!(mark(slow, just_now).starts(), [Start::Mark]);
+        assert_eq!(mark(slow, long_ago).starts(), [Start::Beginning, Start::Mark]);
+        assert_eq!(Watermark::default().starts(), [Start::Beginning]);
     }
 
     #[test]
     fn where_little_was_found_one_look_from_the_beginning_does() {
         let short = |took| Watermark { is_short: true, ..mark(took, Duration::ZERO) };
-        assert_eq!(short(Duration::from_millis(1)).starts(false), [Start::Beginning]);
-        assert_eq!(
-            short(Duration::from_secs(1)).starts(false),
-            [Start::Mark],
-            "unless that takes long"
-        );
+        assert_eq!(short(Duration::from_millis(1)).starts(), [Start::Beginning]);
+        assert_eq!(short(Duration::from_secs(1)).starts(), [Start::Mark], "unless that takes long");
     }
 
     fn claims(tenants: Option<&str>) -> Claims {

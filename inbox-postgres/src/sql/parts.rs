@@ -11,6 +11,6 @@ macro_rules! parts {
 
 /// By their names. Those that stand for others in some variants are named there.
 pub(super) const PARTS: &[super::render::Part] = parts! {
-    crowded deliver delivery first follows found has_lanes hold kept lane_of lane_state limited message
+    crowded deliver delivery first follows found has_lanes hold kept lane_of lane_state let_go limited message
     message_row over queued room wake
 };

@@ -43,10 +43,7 @@ const ALLOWED: [(&str, &str, &str); 30] = [
 
 /// Functions that others call than those who schedule, with the rights of their own.
 const HELPERS: [(&str, &[&str]); 2] = [
-    (
-        "inbox_worker",
-        &["held_limited", "permits_used", "permits_of_keys", "lane_next", "must_settle"],
-    ),
+    ("inbox_worker", &["permits_used", "lane_next", "must_settle"]),
     ("inbox_operator", &["first_key", "lane_next"]),
 ];
 

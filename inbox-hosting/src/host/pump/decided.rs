@@ -70,7 +70,7 @@ impl Decided {
 
     /// The run, if its settlements are written in its order.
     pub(super) fn lane(&self) -> Option<&LaneRun> {
-        self.run.as_ref().filter(|run| !run.is_permit())
+        self.run.as_ref().filter(|run| run.is_lane())
     }
 
     pub(super) fn info(&self) -> DeliveryInfo {

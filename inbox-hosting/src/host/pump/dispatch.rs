@@ -80,7 +80,10 @@ impl<S: Store> Pump<S> {
             self.shared.leases.done(token);
         }
         for run in &call.runs {
-            self.lose_run(call.queue, run);
+            match run.is_lane() {
+                true => self.lose_run(call.queue, run),
+                false => self.buffer.queues[call.queue].line.goes_on(run, Instant::now()),
+            }
         }
     }
 

@@ -47,7 +47,14 @@ pub(super) fn attempt(number: u128) -> Attempt {
 
 /// The deliveries with these numbers, as one run.
 pub(super) fn run(numbers: impl IntoIterator<Item = u128>) -> (LaneRun, Vec<Attempt>) {
-    let run = LaneRun::new();
+    of_run(LaneRun::new(), numbers)
+}
+
+/// The same of a run that is given.
+pub(super) fn of_run(
+    run: LaneRun,
+    numbers: impl IntoIterator<Item = u128>,
+) -> (LaneRun, Vec<Attempt>) {
     let attempts = numbers.into_iter().map(|number| attempt(number).in_run(run.clone()));
     let attempts = attempts.collect();
     (run, attempts)

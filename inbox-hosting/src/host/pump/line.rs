@@ -9,8 +9,8 @@ const TURN: Duration = Duration::from_millis(250);
 
 /// The deliveries that wait for one handler, in the order in which they may begin.
 ///
-/// Of a run only one delivery at a time is where calls are begun from: the others wait behind it, and the
-/// next one takes its place when it has come to an end.
+/// Of a run of a lane only one delivery at a time is where calls are begun from, and of one with permits as many as
+/// these: the others wait behind, and the next one takes a place when the one in it has come to an end.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// The next deliveries of runs that go on.
@@ -34,6 +34,10 @@ struct Next {
 #[derive(Debug)]
 struct Run {
     behind: VecDeque<Attempt>,
+    /// How many are not behind: in the line, or begun and not at their end.
+    ahead: usize,
+    /// When one last had its turn.
+    since: Instant,
     leased: Instant,
     /// Since when it goes on.
     turn: Option<Instant>,
@@ -64,19 +68,27 @@ impl Line {
     /// many: those that can, and of each run some of those behind.
     pub(super) fn soon(&self, one_after_the_other: usize) -> usize {
         let behind = self.queued - self.next_ones();
-        self.next_ones() + behind.min(self.runs.len().saturating_mul(one_after_the_other))
+        let ahead: usize = self.runs.values().map(|run| run.ahead).sum();
+        self.next_ones() + behind.min(ahead.saturating_mul(one_after_the_other))
     }
 
     /// Takes in a delivery; of a run, behind those of it that are here already.
     pub(super) fn push(&mut self, attempt: Attempt, now: Instant) {
         self.queued += 1;
-        if let Some(run) = attempt.run().map(LaneRun::id) {
-            if let Some(known) = self.runs.get_mut(&run) {
+        if let Some(run) = attempt.run() {
+            let known = self.runs.entry(run.id()).or_insert_with(|| Run {
+                behind: VecDeque::new(),
+                ahead: 0,
+                since: now,
+                leased: now,
+                turn: None,
+                head: Head::Queued,
+            });
+            if known.ahead >= run.width() {
                 known.behind.push_back(attempt);
                 return;
             }
-            let (behind, turn, head) = (VecDeque::new(), None, Head::Queued);
-            self.runs.insert(run, Run { behind, leased: now, turn, head });
+            known.ahead += 1;
         }
         self.ready.push_back(Next { attempt, leased: now, since: now });
     }
@@ -124,10 +136,13 @@ impl Line {
     pub(super) fn goes_on(&mut self, run: &LaneRun, now: Instant) {
         let Some(known) = self.runs.get_mut(&run.id()) else { return };
         let Some(attempt) = known.behind.pop_front() else {
-            self.runs.remove(&run.id());
+            known.ahead -= 1;
+            if known.ahead == 0 {
+                self.runs.remove(&run.id());
+            }
             return;
         };
-        known.head = Head::Queued;
+        (known.head, known.since) = (Head::Queued, now);
         let next = Next { attempt, leased: known.leased, since: now };
         match known.turn {
             Some(turn) if now < turn + TURN => self.going.push_back(next),
@@ -156,13 +171,14 @@ impl Line {
     pub(super) fn stop(&mut self, run: &LaneRun) -> Vec<Attempt> {
         let Some(stopped) = self.runs.remove(&run.id()) else { return Vec::new() };
         let mut rest = Vec::new();
-        // Seldom: the end of an earlier one could not be written.
-        if stopped.head == Head::Queued {
-            let next = [&mut self.going, &mut self.ready].into_iter().find_map(|line| {
+        // Of a lane this is seldom: the end of an earlier one could not be written.
+        if stopped.head == Head::Queued || !run.is_lane() {
+            for line in [&mut self.going, &mut self.ready] {
                 let of_run = |next: &Next| next.attempt.run().is_some_and(|it| it.id() == run.id());
-                line.iter().position(of_run).and_then(|at| line.remove(at))
-            });
-            rest.extend(next.map(|next| next.attempt));
+                let (taken, left) = std::mem::take(line).into_iter().partition(of_run);
+                *line = left;
+                rest.extend(VecDeque::into_iter(taken).map(|next| next.attempt));
+            }
         }
         rest.extend(stopped.behind);
         self.queued -= rest.len();
@@ -181,10 +197,13 @@ impl Line {
         if is_stale(&self.ready) {
             stale.append(&mut self.ready);
         }
-        self.with_runs(stale)
+        let mut stale = self.with_runs(stale);
+        // Where all permits are in use for long, others may have the deliveries that wait for one.
+        stale.extend(self.without_permit(|run| run.since + longest <= now));
+        stale
     }
 
-    /// Takes out everything that can be given back: behind a delivery that has begun, nothing can.
+    /// Takes out everything that can be given back: of a lane nothing can behind a delivery that has begun.
     pub(super) fn take_all(&mut self) -> Vec<Attempt> {
         let mut all = std::mem::take(&mut self.going);
         all.append(&mut self.ready);
@@ -193,7 +212,20 @@ impl Line {
             self.queued -= run.behind.len();
             all.extend(run.behind);
         }
+        all.extend(self.without_permit(|_| true));
         all
+    }
+
+    /// Takes out what waits for a permit, of the runs that are chosen.
+    fn without_permit(&mut self, is_chosen: impl Fn(&Run) -> bool) -> Vec<Attempt> {
+        let has_permits = |run: &Run| {
+            let next = run.behind.front().and_then(Attempt::run);
+            next.is_some_and(|run| !run.is_lane())
+        };
+        let runs = self.runs.values_mut().filter(|run| has_permits(run) && is_chosen(run));
+        let taken: Vec<_> = runs.flat_map(|run| std::mem::take(&mut run.behind)).collect();
+        self.queued -= taken.len();
+        taken
     }
 
     /// These, each with what is behind it.

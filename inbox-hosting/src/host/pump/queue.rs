@@ -154,7 +154,7 @@ impl HandlerQueue {
     /// of its run, where the handler is fast and nothing but that counts.
     pub(super) fn behind(&mut self, attempts: &[Attempt]) -> Vec<Attempt> {
         match attempts.first().and_then(Attempt::run) {
-            Some(run) if self.batch == 1 && self.rate.is_none() => {
+            Some(run) if run.is_lane() && self.batch == 1 && self.rate.is_none() => {
                 self.line.behind(run, self.throughput.calls_within(SLICE))
             }
             _ => Vec::new(),

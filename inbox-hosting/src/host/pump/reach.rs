@@ -144,7 +144,7 @@ mod tests {
             reach.found(asked, limit, Found { deliveries: of_lanes, lanes, of_lanes }, quick);
             lanes
         };
-        assert_eq!([100; 5].map(|quick| claim(quick, 100)), [128, 64, 32, 16, 16]);
+        assert_eq!([100; 5].map(|quick| claim(quick, 100)), [128, 64, 32, 32, 32]);
         assert_eq!(claim(1, 100), 128, "it is slow by now");
         assert_eq!([100; 3].map(|quick| claim(quick, 1)), [128, 256, 500], "they hold little");
     }

@@ -45,22 +45,17 @@ pub(super) fn runs(lease: &Lease) -> (Vec<Option<LaneRun>>, Found) {
         lanes: lanes.len(),
         of_lanes: lanes.values().map(|lane| lane.deliveries).sum(),
     };
-    let mut permits = permits(lease, found.deliveries - found.of_lanes).into_iter().cycle();
+    // Where there are fewer permits than deliveries, these share them.
+    let others = lease.deliveries.len() - found.of_lanes;
+    let permits = lease.permits.filter(|permits| (permits.get() as usize) < others);
+    let permits = permits.map(LaneRun::permits);
     let run = |delivery| {
-        let Some(lane) = lane(delivery) else { return permits.next() };
+        let Some(lane) = lane(delivery) else { return permits.clone() };
         let lane = lanes.get_mut(&lane)?;
         let is_run = lane.deliveries > 1 && !lease.quarantined;
         is_run.then(|| lane.run())
     };
     (lease.deliveries.iter().map(run).collect(), found)
-}
-
-/// The permits that so many deliveries share, where there are fewer permits than deliveries: they are used in turn, so
-/// that the oldest deliveries begin first.
-fn permits(lease: &Lease, deliveries: usize) -> Vec<LaneRun> {
-    let permits = lease.permits.map_or(usize::MAX, |permits| permits.get() as usize);
-    let count = if permits < deliveries { permits } else { 0 };
-    (0..count).map(|_| LaneRun::permit()).collect()
 }
 
 fn lane(delivery: &Delivery) -> Option<(&str, &str)> {
@@ -87,8 +82,7 @@ impl After {
             Settlement::Dead { .. } => pipeline.descriptor().options.on_dead == OnDead::Skip,
             Settlement::Retry { .. } | Settlement::Release => false,
         };
-        let is_permit = decided.run.as_ref().is_some_and(LaneRun::is_permit);
-        match has_ended || is_permit {
+        match has_ended || decided.lane().is_none() {
             false => Self::Stops,
             true if decided.written.is_none() && is_waited_for(decided, pipeline) => Self::Waits,
             true => Self::GoesOn,
@@ -126,7 +120,7 @@ mod tests {
 
     #[test]
     fn deliveries_without_an_ordering_key_share_the_permits_of_their_lease() {
-        assert_eq!(grouped(2, &[None; 5]), [0, 1, 0, 1, 0].map(Some));
+        assert_eq!(grouped(2, &[None; 5]), [Some(0); 5]);
         assert_eq!(grouped(2, &[None, None]), [None, None], "each has one of its own");
         assert_eq!(grouped(0, &[None; 3]), [None; 3]);
         let beside_a_lane = grouped(1, &[Some("a"), None, Some("a"), None, Some("b")]);

@@ -1,4 +1,6 @@
-use super::super::kit::{attempt, numbers, run};
+use std::num::NonZeroU32;
+
+use super::super::kit::{attempt, numbers, of_run, run};
 use super::*;
 
 const LONGEST: Duration = Duration::from_secs(5);
@@ -129,4 +131,55 @@ fn long_runs_count_only_for_what_they_keep_busy_soon() {
     assert_eq!((line.soon(0), line.soon(10), line.soon(1_000)), (3, 23, 101));
     assert!(line.pop(now).is_some());
     assert_eq!((line.soon(0), line.soon(10), line.soon(1_000)), (2, 22, 100));
+}
+
+/// Deliveries that share so many permits.
+fn sharing(permits: u32, numbers: impl IntoIterator<Item = u128>) -> (LaneRun, Vec<Attempt>) {
+    of_run(LaneRun::permits(NonZeroU32::new(permits).unwrap()), numbers)
+}
+
+#[test]
+fn as_many_begin_as_there_are_permits_and_whichever_ends_lets_the_next_one_begin() {
+    let now = Instant::now();
+    let (two, attempts) = sharing(2, 1..=5);
+    let mut line = line(attempts.into_iter().chain([attempt(10)]), now);
+    assert_eq!((line.queued(), line.next_ones()), (6, 3));
+    assert_eq!(pop_all(&mut line, now), [1, 2, 10]);
+    // The first one takes long: the others go on beside it.
+    for next in 3..=5 {
+        line.goes_on(&two, now);
+        assert_eq!(pop_all(&mut line, now), [next]);
+    }
+    line.goes_on(&two, now);
+    assert_eq!((line.queued(), line.runs.len()), (0, 1), "the first one has its permit still");
+    line.goes_on(&two, now);
+    assert_eq!(line.runs.len(), 0);
+}
+
+#[test]
+fn what_waits_for_a_permit_for_too_long_is_given_back_also_while_all_permits_are_in_use() {
+    let now = Instant::now();
+    let (two, attempts) = sharing(2, 1..=5);
+    let mut line = line(attempts, now);
+    assert_eq!(pop_all(&mut line, now), [1, 2]);
+    line.goes_on(&two, now + LONGEST / 2);
+    assert!(line.stale(LONGEST, now + LONGEST).is_empty(), "one had its turn not long ago");
+    assert_eq!(numbers(&line.stale(LONGEST, now + LONGEST * 2)), [3, 4, 5]);
+    line.goes_on(&two, now);
+    line.goes_on(&two, now);
+    assert_eq!((line.queued(), line.next_ones()), (0, 0));
+}
+
+#[test]
+fn when_all_is_taken_back_so_is_what_waits_for_a_permit() {
+    let now = Instant::now();
+    let (_, attempts) = sharing(1, 1..=3);
+    let mut begun = line(attempts, now);
+    assert_eq!(pop_all(&mut begun, now), [1]);
+    assert_eq!(numbers(&begun.take_all()), [2, 3]);
+    let (three, attempts) = sharing(3, 1..=5);
+    let mut stopped = line(attempts.into_iter().chain([attempt(10)]), now);
+    assert!(stopped.pop(now).is_some());
+    assert_eq!(numbers(&stopped.stop(&three)), [2, 3, 4, 5]);
+    assert_eq!((stopped.queued(), pop_all(&mut stopped, now)), (1, vec![10]));
 }
