@@ -907,13 +907,14 @@ stays AS MATERIALIZED (
 ),
 -- Lanes whose next delivery exceeds the limit of its concurrency key: it waits for others to end, and keeps its lane.
 crowded AS MATERIALIZED (
-    SELECT *
-    FROM (
+    SELECT head.*
+    FROM first
+    CROSS JOIN (
         SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
         FROM stays WHERE is_first AND is_mine
     ) AS head
-    WHERE concurrency_key IS NOT NULL
-      AND nth > $11 - inbox.permits_used((SELECT key FROM first), tenant, concurrency_key)
+    CROSS JOIN LATERAL inbox.permits_used(first.key, head.tenant, head.concurrency_key) AS used
+    WHERE head.concurrency_key IS NOT NULL AND head.nth > $11 - used.permits
 ),
 parked AS (
     DELETE FROM inbox.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *
@@ -1229,10 +1230,12 @@ found AS MATERIALIZED (
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
 used AS MATERIALIZED (
-    SELECT one.tenant, one.concurrency_key, inbox.permits_used(first.key, one.tenant, one.concurrency_key) AS permits
-    FROM first, (
+    SELECT one.tenant, one.concurrency_key, used.permits
+    FROM first
+    CROSS JOIN (
         SELECT DISTINCT tenant, concurrency_key FROM found WHERE concurrency_key IS NOT NULL AND $19 IS NOT NULL
     ) AS one
+    CROSS JOIN LATERAL inbox.permits_used(first.key, one.tenant, one.concurrency_key) AS used
 ),
 -- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
@@ -1750,10 +1753,12 @@ found AS MATERIALIZED (
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
 used AS MATERIALIZED (
-    SELECT one.tenant, one.concurrency_key, inbox.permits_used(first.key, one.tenant, one.concurrency_key) AS permits
-    FROM first, (
+    SELECT one.tenant, one.concurrency_key, used.permits
+    FROM first
+    CROSS JOIN (
         SELECT DISTINCT tenant, concurrency_key FROM found WHERE concurrency_key IS NOT NULL AND $19 IS NOT NULL
     ) AS one
+    CROSS JOIN LATERAL inbox.permits_used(first.key, one.tenant, one.concurrency_key) AS used
 ),
 -- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
@@ -2271,10 +2276,12 @@ found AS MATERIALIZED (
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
 used AS MATERIALIZED (
-    SELECT one.tenant, one.concurrency_key, inbox.permits_used(first.key, one.tenant, one.concurrency_key) AS permits
-    FROM first, (
+    SELECT one.tenant, one.concurrency_key, used.permits
+    FROM first
+    CROSS JOIN (
         SELECT DISTINCT tenant, concurrency_key FROM found WHERE concurrency_key IS NOT NULL AND $19 IS NOT NULL
     ) AS one
+    CROSS JOIN LATERAL inbox.permits_used(first.key, one.tenant, one.concurrency_key) AS used
 ),
 -- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (

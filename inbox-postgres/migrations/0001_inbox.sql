@@ -137,8 +137,8 @@ CREATE TABLE :schema.held (
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0);
 -- From the oldest lease that there is, they have hardly an entry of what is over: also while a transaction that is
--- open keeps all entries.
-CREATE INDEX held_fleet ON :schema.held (first_key, lease_id) WHERE limited;
+-- open keeps all entries. One by bytes, so that each fits one question only.
+CREATE INDEX held_fleet ON :schema.held (first_key COLLATE "C", lease_id) WHERE limited;
 CREATE INDEX held_key ON :schema.held (first_key, tenant, concurrency_key, lease_id)
     WHERE limited AND concurrency_key IS NOT NULL;
 CREATE INDEX held_lane ON :schema.held (lease_id, tenant, ordering_key, position) WHERE ordering_key IS NOT NULL;
@@ -460,14 +460,15 @@ LANGUAGE sql STABLE AS $$
     FROM (
         SELECT held.lease_id, held.ordering_key, count(*)
         FROM :schema.held AS held
-        WHERE held.limited AND held.first_key = first
+        WHERE held.limited AND held.first_key COLLATE "C" = first
           AND held.lease_id >= (SELECT lease.id FROM :schema.lease AS lease ORDER BY lease.id LIMIT 1)
         GROUP BY held.lease_id, held.ordering_key, CASE WHEN held.ordering_key IS NOT NULL THEN held.tenant END
     ) AS one
 $$;
 
--- The same of its limit for one concurrency key, of which each delivery without an ordering key uses one.
-CREATE FUNCTION :schema.permits_used(first text, of_tenant text, of_key text) RETURNS bigint
+-- The same of its limit for one concurrency key, of which each delivery without an ordering key uses one. A table, as
+-- PostgreSQL makes that a part of the statement.
+CREATE FUNCTION :schema.permits_used(first text, of_tenant text, of_key text) RETURNS TABLE (permits bigint)
 LANGUAGE sql STABLE AS $$
     SELECT count(*)
     FROM (

@@ -1,12 +1,13 @@
 -- Lanes whose next delivery exceeds the limit of its concurrency key: it waits for others to end, and keeps its lane.
 crowded AS MATERIALIZED (
-    SELECT *
-    FROM (
+    SELECT head.*
+    FROM first
+    CROSS JOIN (
         SELECT *, row_number() OVER (PARTITION BY tenant, concurrency_key ORDER BY position) AS nth
         FROM stays WHERE is_first AND is_mine
     ) AS head
-    WHERE concurrency_key IS NOT NULL
-      AND nth > $per_key - :schema.permits_used((SELECT key FROM first), tenant, concurrency_key)
+    CROSS JOIN LATERAL :schema.permits_used(first.key, head.tenant, head.concurrency_key) AS used
+    WHERE head.concurrency_key IS NOT NULL AND head.nth > $per_key - used.permits
 ),
 parked AS (
     DELETE FROM :schema.ready WHERE ctid = ANY (ARRAY(SELECT place FROM crowded WHERE NOT waits)) RETURNING *

@@ -1,10 +1,12 @@
 -- Claims of a handler that is limited take turns, by a lock on its route that was taken before: so what is held
 -- can be counted.
 used AS MATERIALIZED (
-    SELECT one.tenant, one.concurrency_key, :schema.permits_used(first.key, one.tenant, one.concurrency_key) AS permits
-    FROM first, (
+    SELECT one.tenant, one.concurrency_key, used.permits
+    FROM first
+    CROSS JOIN (
         SELECT DISTINCT tenant, concurrency_key FROM found WHERE concurrency_key IS NOT NULL AND $per_key IS NOT NULL
     ) AS one
+    CROSS JOIN LATERAL :schema.permits_used(first.key, one.tenant, one.concurrency_key) AS used
 ),
 -- What is used and what was found of a key side by side, and no join, which would compare each with each.
 ranked AS MATERIALIZED (
