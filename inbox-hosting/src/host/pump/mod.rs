@@ -86,6 +86,8 @@ pub(super) struct Pump<S: Store> {
     aborted: Vec<Aborted>,
     unsettled: Unsettled,
     settling: FuturesUnordered<Settling>,
+    /// When the last group began to be written.
+    settling_since: Instant,
     running: usize,
     /// When it comes around next.
     round_at: Instant,
@@ -130,6 +132,7 @@ impl<S: Store> Pump<S> {
             aborted: Vec::new(),
             unsettled: Unsettled::default(),
             settling: FuturesUnordered::new(),
+            settling_since: now,
             running: 0,
             round_at: now,
             report: ShutdownReport::default(),
@@ -195,7 +198,8 @@ impl<S: Store> Pump<S> {
         // A poll is a claim: where one is under way, or has to wait, there is nothing to wake up for.
         let can_claim = self.claiming.is_none() && self.claim_at <= now;
         let poll = Some(self.poll_at).filter(|_| can_claim);
-        let others = [retry, poll, self.buffer.wake_at(now)].into_iter().flatten();
+        let group = self.beside_at().filter(|at| *at > now && self.unsettled.has_queued());
+        let others = [retry, poll, group, self.buffer.wake_at(now)].into_iter().flatten();
         others.fold(self.round_at, Instant::min)
     }
 

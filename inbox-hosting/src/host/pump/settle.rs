@@ -18,6 +18,10 @@ use crate::host::{Event, HostLoop};
 /// Groups that are written at the same time.
 const WRITES: usize = 2;
 
+/// For so long a small group waits for one that is being written: then it is taken for stuck, and the small one is
+/// written beside it. Each group is a commit, so a few large ones are faster than many small ones.
+const SOON: Duration = Duration::from_millis(20);
+
 /// A group that is being written.
 pub(super) type Settling = Pin<Box<dyn Future<Output = Written> + Send>>;
 
@@ -38,9 +42,11 @@ impl<S: Store> Pump<S> {
     }
 
     /// Writes what there is to write. It never waits for more: what comes while a group is written
-    /// is the next group.
+    /// is the next group, which is written beside that one if it is large.
     pub(super) fn settle(&mut self) {
-        while self.settling.len() < WRITES {
+        while self.settling.len() < WRITES && self.beside_at().is_none_or(|at| at <= Instant::now())
+        {
+            self.settling_since = Instant::now();
             let Some(Group { settled, lost }) = self.unsettled.next_group() else { return };
             for decided in lost {
                 self.settled_one(&decided, Some(Err(LeaseLost(decided.settle.token))));
@@ -49,6 +55,12 @@ impl<S: Store> Pump<S> {
                 self.settling.push(Box::pin(write(Arc::clone(&self.shared), settled)));
             }
         }
+    }
+
+    /// When a group may be written beside the one that is being written, if there is one and it has to wait.
+    pub(super) fn beside_at(&self) -> Option<Instant> {
+        let is_alone = self.settling.is_empty() || self.unsettled.is_worth_a_group();
+        (!is_alone).then(|| self.settling_since + SOON)
     }
 
     /// Takes note of what was written.

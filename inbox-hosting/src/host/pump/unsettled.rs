@@ -52,6 +52,19 @@ impl Unsettled {
         self.count
     }
 
+    /// Whether something waits to be written.
+    pub(super) fn has_queued(&self) -> bool {
+        !(self.done.is_empty() && self.others.is_empty())
+    }
+
+    /// Whether what waits to be written should not wait for another group: there is much of it, or others wait for
+    /// the room that it takes of a limit.
+    pub(super) fn is_worth_a_group(&self) -> bool {
+        let mut fronts = [self.done.front(), self.others.front()].into_iter().flatten();
+        self.done.len() + self.others.len() >= GROUP / 2
+            || fronts.any(|decided| decided.settle.shares.limit)
+    }
+
     /// Whether something of this run is not known to be written.
     pub(super) fn has(&self, run: &LaneRun) -> bool {
         self.runs.contains_key(&run.id())
