@@ -59,8 +59,11 @@ impl<S: Store> Pump<S> {
 
     /// When a group may be written beside the one that is being written, if there is one and it has to wait.
     pub(super) fn beside_at(&self) -> Option<Instant> {
-        let is_alone = self.settling.is_empty() || self.unsettled.is_worth_a_group();
-        (!is_alone).then(|| self.settling_since + SOON)
+        let waits = !self.settling.is_empty()
+            && !self.unsettled.is_worth_a_group()
+            // Who ends has no time for it.
+            && !self.shared.stop.is_asked();
+        waits.then(|| self.settling_since + SOON)
     }
 
     /// Takes note of what was written.
