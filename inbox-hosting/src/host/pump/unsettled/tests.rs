@@ -149,3 +149,21 @@ fn nothing_is_written_of_a_run_after_something_that_was_not() {
     over(&mut unsettled, &lost);
     assert_eq!((unsettled.len(), unsettled.runs.len()), (0, 0));
 }
+
+#[test]
+fn much_is_written_beside_another_group_and_so_is_what_others_wait_for_at_a_limit() {
+    let mut unsettled = Unsettled::default();
+    assert!(!unsettled.is_worth_a_group() && !unsettled.has_queued());
+    for number in 1..250 {
+        push(&mut unsettled, &attempt(number), done());
+    }
+    assert!(!unsettled.is_worth_a_group(), "it waits for the group that is being written");
+    push(&mut unsettled, &attempt(250), retry());
+    assert!(unsettled.is_worth_a_group(), "half a group is enough");
+
+    let mut limited = Unsettled::default();
+    let mut decided = Decided::new(&attempt(1), done()).unwrap();
+    decided.settle.shares.limit = true;
+    limited.push(decided);
+    assert!(limited.is_worth_a_group() && limited.has_queued());
+}
