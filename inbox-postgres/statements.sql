@@ -3219,7 +3219,7 @@ FOR SHARE;
 -- waiting → ready, for as many of each concurrency key as others of it end. Answers how many ended, of whatever
 -- key: the fleet has room for them.
 WITH freed AS MATERIALIZED (
-    SELECT freed.first_key, freed.tenant, freed.concurrency_key, count(*) AS units
+    SELECT freed.first_key, freed.tenant, freed.concurrency_key, count(*) AS permits
     FROM (
     -- Of a run, what ends together is one.
     SELECT DISTINCT held.first_key, held.tenant, held.concurrency_key, asked.lease_id, held.ordering_key,
@@ -3244,7 +3244,7 @@ next AS MATERIALIZED (
         WHERE waiting.reason = 'limit' AND waiting.first_key = freed.first_key
           AND waiting.tenant = freed.tenant AND waiting.concurrency_key = freed.concurrency_key
         ORDER BY waiting.position
-        LIMIT freed.units
+        LIMIT freed.permits
         FOR UPDATE SKIP LOCKED
     ) AS waiting
 ),
@@ -3257,13 +3257,13 @@ made_ready AS (
     FROM woken
     ORDER BY position
 )
-SELECT coalesce(sum(units), 0)::bigint FROM freed;
+SELECT coalesce(sum(permits), 0)::bigint FROM freed;
 
 -- statement: limit_wake_keys()
 -- waiting → ready, for as many of each concurrency key as others of it end. Answers how many ended, of whatever
 -- key: the fleet has room for them.
 WITH freed AS MATERIALIZED (
-    SELECT freed.first_key, freed.tenant, freed.concurrency_key, count(*) AS units
+    SELECT freed.first_key, freed.tenant, freed.concurrency_key, count(*) AS permits
     FROM (
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[]) AS given (first_key, tenant, concurrency_key)
 ) AS freed
@@ -3278,7 +3278,7 @@ next AS MATERIALIZED (
         WHERE waiting.reason = 'limit' AND waiting.first_key = freed.first_key
           AND waiting.tenant = freed.tenant AND waiting.concurrency_key = freed.concurrency_key
         ORDER BY waiting.position
-        LIMIT freed.units
+        LIMIT freed.permits
         FOR UPDATE SKIP LOCKED
     ) AS waiting
 ),
@@ -3291,13 +3291,13 @@ made_ready AS (
     FROM woken
     ORDER BY position
 )
-SELECT coalesce(sum(units), 0)::bigint FROM freed;
+SELECT coalesce(sum(permits), 0)::bigint FROM freed;
 
 -- statement: limit_wake_message()
 -- waiting → ready, for as many of each concurrency key as others of it end. Answers how many ended, of whatever
 -- key: the fleet has room for them.
 WITH freed AS MATERIALIZED (
-    SELECT freed.first_key, freed.tenant, freed.concurrency_key, count(*) AS units
+    SELECT freed.first_key, freed.tenant, freed.concurrency_key, count(*) AS permits
     FROM (
     SELECT DISTINCT coalesce(nullif(route.first_key, ''), route.handler_key) AS first_key, message.tenant,
            message.concurrency_key
@@ -3316,7 +3316,7 @@ next AS MATERIALIZED (
         WHERE waiting.reason = 'limit' AND waiting.first_key = freed.first_key
           AND waiting.tenant = freed.tenant AND waiting.concurrency_key = freed.concurrency_key
         ORDER BY waiting.position
-        LIMIT freed.units
+        LIMIT freed.permits
         FOR UPDATE SKIP LOCKED
     ) AS waiting
 ),
@@ -3329,5 +3329,5 @@ made_ready AS (
     FROM woken
     ORDER BY position
 )
-SELECT coalesce(sum(units), 0)::bigint FROM freed;
+SELECT coalesce(sum(permits), 0)::bigint FROM freed;
 

@@ -20,7 +20,7 @@ pub(crate) struct HandedOn {
     pub(crate) has_next: bool,
 }
 
-/// A unit of a limit that is free again.
+/// A permit of a limit that is free again.
 #[derive(Debug, Default)]
 pub(crate) struct Freed {
     pub(crate) first_keys: Vec<String>,

@@ -14,7 +14,7 @@ pub(crate) struct Room<'a> {
     connection: &'a Connection,
     pub(crate) first_key: String,
     terms: Terms,
-    /// How many units of a tenant's concurrency key are held.
+    /// How many permits of a tenant's concurrency key are used.
     held: HashMap<(String, String), u32>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Room<'a> {
         self.terms.fleet.is_some() || (self.terms.per_key.is_some() && concurrency_key.is_some())
     }
 
-    /// How many units of `limit` the fleet may hold besides what it holds.
+    /// How many permits of `limit` the fleet has left.
     pub(crate) fn of_fleet(&self, limit: u32) -> Result<u32> {
         let Some(fleet) = self.terms.fleet else { return Ok(limit) };
         let mut count = self.connection.prepare_cached(sql!("held_of_handler"))?;
@@ -38,7 +38,7 @@ impl<'a> Room<'a> {
         Ok(limit.min(fleet.get().saturating_sub(held)))
     }
 
-    /// Takes up one unit of a delivery's concurrency key, and answers whether there was one. A run that begins with
+    /// Uses one permit of a delivery's concurrency key, and answers whether there was one. A run that begins with
     /// the delivery takes up no more.
     pub(crate) fn of_key(&mut self, delivery: &Moving) -> Result<bool> {
         let key = delivery.concurrency_key.clone();

@@ -92,7 +92,7 @@ impl<'a> ClaimParameters<'a> {
         let (scan_levels, scan_versions) = scans.into_iter().unzip();
         let (read_keys, read_versions) = request.wanted.iter().flat_map(readable).unzip();
         let terms = &wanted.terms;
-        let units = |limit: Option<std::num::NonZeroU32>| limit.map(|limit| number(limit.get()));
+        let permits = |limit: Option<std::num::NonZeroU32>| limit.map(|limit| number(limit.get()));
         Self {
             now: moment(now),
             lease: Uuid::from_u128(token.as_u128()),
@@ -112,8 +112,8 @@ impl<'a> ClaimParameters<'a> {
             duration: Span(request.duration),
             limited: is_limited(wanted),
             blocks: terms.on_dead == OnDead::Block,
-            fleet: units(terms.fleet),
-            per_key: units(terms.per_key),
+            fleet: permits(terms.fleet),
+            per_key: permits(terms.per_key),
             quarantined,
             read_keys,
             read_versions,

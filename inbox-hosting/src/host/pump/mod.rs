@@ -198,8 +198,7 @@ impl<S: Store> Pump<S> {
         // A poll is a claim: where one is under way, or has to wait, there is nothing to wake up for.
         let can_claim = self.claiming.is_none() && self.claim_at <= now;
         let poll = Some(self.poll_at).filter(|_| can_claim);
-        let group = self.beside_at().filter(|at| *at > now && self.unsettled.has_queued());
-        let others = [retry, poll, group, self.buffer.wake_at(now)].into_iter().flatten();
+        let others = [retry, poll, self.group_at(), self.buffer.wake_at(now)].into_iter().flatten();
         others.fold(self.round_at, Instant::min)
     }
 

@@ -188,7 +188,8 @@ impl<S: Store> Pending<S> {
             if pump.is_idle() && !has_more {
                 return Ok(());
             }
-            let wake_at = pump.buffer.wake_at(Instant::now()).unwrap_or(pump.round_at);
+            let wakes = [pump.buffer.wake_at(Instant::now()), pump.group_at()];
+            let wake_at = wakes.into_iter().flatten().min().unwrap_or(pump.round_at);
             tokio::select! {
                 Some(step) = pump.calls.next() => pump.stepped(step),
                 Some(group) = pump.settling.next() => pump.settled(group),

@@ -66,6 +66,13 @@ impl<S: Store> Pump<S> {
         waits.then(|| self.settling_since + SOON)
     }
 
+    /// When what waits for the group that is being written waits no longer, if something does.
+    pub(super) fn group_at(&self) -> Option<Instant> {
+        // With as many groups as there may be, one has to end first.
+        let has_room = self.settling.len() < WRITES;
+        self.beside_at().filter(|_| has_room && self.unsettled.has_queued())
+    }
+
     /// Takes note of what was written.
     pub(super) fn settled(&mut self, Written { settled, error }: Written) {
         if settled.iter().any(|(_, written)| written.is_some()) {
